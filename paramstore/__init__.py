@@ -1,0 +1,51 @@
+"""Named, mutable arrays and in-place updates by index: fast, from many threads, with the same bits every time."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from . import errors, functional, init, ops, registry
+from .backends import reference as _reference  # noqa: F401  (registers its kernels)
+from .backends.cpu import get_num_threads, set_num_threads
+from .determinism import deterministic, is_deterministic, set_deterministic
+from .functional import *  # noqa: F403
+from .functional import __all__ as _functional
+from .inplace import *  # noqa: F403
+from .inplace import __all__ as _inplace
+from .ops import register_op
+from .parameter import Parameter, Variable
+from .registry import explain, kernels
+from .store import ParamStore
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Parameter",
+    "Variable",
+    "ParamStore",
+    "init",
+    "errors",
+    "registry",
+    "frontends",
+    "register_op",
+    "kernels",
+    "explain",
+    "deterministic",
+    "set_deterministic",
+    "is_deterministic",
+    "set_num_threads",
+    "get_num_threads",
+    "functional",
+    "ops",
+    *_functional,
+    *_inplace,
+]
+
+_LAZY = ("frontends",)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Where kernels come from. Importing a backend registers its kernels."""

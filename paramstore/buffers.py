@@ -1,0 +1,107 @@
+"""The memory behind Parameters on the CPU: allocation, wrapping, filling."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from . import convert
+from .convert import Array
+from .errors import DeviceError, DtypeError, ShapeError, TargetError, TooLarge
+from .init import Initializer
+
+__all__ = ["device_named", "empty", "copied", "wrapped", "fill"]
+
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+CHUNK_BYTES = 1 << 26  # initializers write this much at a time
+
+
+def device_named(call: str, device: Any) -> str:
+    """``device`` if it exists here."""
+    if device == "cpu":
+        return "cpu"
+    if isinstance(device, str) and (device == "cuda" or (device.startswith("cuda:") and device[5:].isdigit())):
+        raise DeviceError(f"{call}: device = {device!r} needs CuPy and a GPU backend, which this version does not have; use 'cpu'")
+    raise DeviceError(f"{call}: device = {device!r} is unknown; there is 'cpu'")
+
+
+def empty(call: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An uninitialized C-contiguous array that starts at a cache line. It is a view, so that nobody can resize the memory under a kernel."""
+    try:
+        if dtype.hasobject or dtype.kind == "T":
+            return np.empty(shape, dtype).view()
+        nbytes = prod(shape) * dtype.itemsize
+        raw = np.empty(nbytes + ALIGNMENT, np.uint8)
+    except MemoryError as error:
+        raise TooLarge(f"{call}: shape = {shape} of {dtype}: {error}") from error
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + nbytes].view(dtype).reshape(shape) if nbytes else np.empty(shape, dtype).view()
+
+
+def copied(value: Any, dtype: np.dtype[Any] | None) -> Array:
+    """An own buffer with the value."""
+    source = convert.array_of("Parameter", "value", value, dtype if convert.is_literal(value) else None)
+    wanted = dtype or (source.dtype if source.dtype.isnative else source.dtype.newbyteorder("="))
+    out = empty("Parameter", source.shape, wanted)
+    try:
+        out[...] = source
+    except (TypeError, ValueError) as error:
+        raise DtypeError(f"Parameter: value of dtype {source.dtype} cannot become {wanted}: {error}") from error
+    return out
+
+
+def wrapped(value: Any, dtype: np.dtype[Any] | None) -> Array:
+    """A view of memory that somebody else owns, if it may be written in place."""
+    call = "Parameter(copy=False)"
+    if convert.is_literal(value):
+        raise DtypeError(f"{call}: value must be an array, not {type(value).__name__}")
+    array = convert.array_of(call, "value", value)
+    if dtype is not None and array.dtype != dtype:
+        raise DtypeError(f"{call}: value.dtype = {array.dtype} must be {dtype}")
+    if not array.flags.writeable:
+        raise TargetError(f"{call}: value is read-only")
+    if not array.flags.c_contiguous or (0 in array.strides and array.size > 1):
+        raise TargetError(f"{call}: value must be C-contiguous without overlap; its strides are {array.strides} for shape {array.shape}")
+    if not array.flags.aligned:
+        raise TargetError(f"{call}: value is not aligned to its items of {array.dtype.itemsize} bytes")
+    if not array.dtype.isnative:
+        raise TargetError(f"{call}: value is in foreign byte order ({array.dtype.str})")
+    return array.view(np.ndarray)
+
+
+def fill(out: Array, initializer: Any, *, rows_at_a_time: int | None = None) -> None:
+    """Writes an initializer's values into ``out``, a chunk of rows at a time.
+
+    Args:
+        initializer: None (zeros), a number, an array of the shape of ``out``, or a callable ``f(shape, dtype)`` that gives the next rows.
+    """
+    if initializer is None:
+        out[...] = np.zeros((), out.dtype)
+        return
+    if not callable(initializer):
+        out[...] = _fitting(initializer, out.shape, out.dtype, spread=True)
+        return
+    if not out.ndim or not out.size:
+        if out.size:
+            out[...] = _fitting(initializer(out.shape, out.dtype), out.shape, out.dtype)
+        return
+    draw = initializer.fresh() if isinstance(initializer, Initializer) else initializer
+    row_bytes = max(1, out.nbytes // out.shape[0])
+    step = rows_at_a_time or max(1, CHUNK_BYTES // row_bytes)
+    for start in range(0, out.shape[0], step):
+        rows = out[start : start + step]
+        rows[...] = _fitting(draw(rows.shape, out.dtype), rows.shape, out.dtype)
+
+
+def _fitting(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], spread: bool = False) -> Array:
+    """What an initializer gave, if it has the shape and does not lose its kind (floats do not become integers)."""
+    array = convert.array_of("initializer", "result", value)
+    if array.shape != shape and not (spread and array.ndim == 0):
+        raise ShapeError(f"initializer: result.shape = {array.shape} must be {shape}")
+    if not np.can_cast(array.dtype, dtype, "same_kind") and not convert.is_literal(value):
+        raise DtypeError(f"initializer: result.dtype = {array.dtype} does not become {dtype}")
+    if convert.is_literal(value):
+        return convert.updates_of("initializer", "result", value, dtype, convert=True)
+    return array

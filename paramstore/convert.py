@@ -1,0 +1,206 @@
+"""From whatever a caller passes to arrays that kernels take: native byte order, aligned, C-contiguous, of the right dtype.
+
+Numbers, strings and (nested) lists of them are *literals*: they have no dtype of their own and take the target's, if it can hold
+them. Arrays and NumPy scalars have a dtype and are converted only where the operator's rule says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .errors import DeviceError, DtypeError, ParameterCastError, ScalarRangeError, ShapeError
+
+__all__ = ["a_bool", "array_of", "is_literal", "plain", "indices_of", "updates_of"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def a_bool(call: str, argument: str, value: object) -> bool:
+    """``value`` if it is a bool; 1 and 0 are not."""
+    if not isinstance(value, bool):
+        raise DtypeError(f"{call}: {argument} = {value!r} must be a bool, not {type(value).__name__}")
+    return value
+
+
+def is_literal(value: object) -> bool:
+    """Whether a value has no dtype of its own."""
+    return isinstance(value, (bool, int, float, complex, str, bytes, list, tuple)) and not isinstance(value, np.generic)
+
+
+def array_of(call: str, argument: str, value: Any, dtype: Any = None) -> Array:
+    """``value`` as a plain ndarray on the CPU, shared where it can be.
+
+    Raises:
+        DeviceError: the value lives on a GPU.
+        ShapeError: nested lists of unequal lengths.
+        DtypeError: nothing that can become an array.
+    """
+    if type(value) is np.ndarray and dtype is None:
+        return value
+    if hasattr(value, "__cuda_array_interface__") and getattr(value, "__array__", None) is None or type(value).__module__.startswith("cupy"):
+        raise DeviceError(f"{call}: {argument} is a {type(value).__name__} on a GPU, the call runs on the CPU; copy it over first")
+    if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise DeviceError(f"{call}: {argument} cannot be read through DLPack: {error}") from error
+    try:
+        found = np.asarray(value, dtype=dtype)
+    except ValueError as error:
+        raise ShapeError(f"{call}: {argument} is no regular array: {error}") from error
+    except OverflowError as error:
+        raise ScalarRangeError(f"{call}: {argument} does not fit into {dtype}: {error}") from error
+    except (TypeError, RuntimeError) as error:
+        raise DtypeError(f"{call}: {argument} of type {type(value).__name__} is no array: {error}") from error
+    if found.dtype == object and not is_literal(value) and not isinstance(value, np.ndarray):
+        if not hasattr(value, "__array__"):
+            raise DtypeError(f"{call}: {argument} of type {type(value).__name__} is no array")
+    return found
+
+
+def _literal_array(call: str, argument: str, value: Any) -> Array:
+    """A literal's array; integers of mixed size stay exact, where NumPy would make float64 of them."""
+    array = array_of(call, argument, value)
+    if array.dtype == np.float64:
+        exact = array_of(call, argument, value, dtype=object)
+        if exact.size and all(type(v) is int for v in exact.reshape(-1)):
+            return exact
+    return array
+
+
+def plain(array: Array) -> Array:
+    """``array``, or a copy of it in native byte order, aligned and C-contiguous, as a base-class ndarray."""
+    dtype = array.dtype
+    if not dtype.isnative:
+        dtype = dtype.newbyteorder("=")
+    elif array.flags.c_contiguous and array.flags.aligned:
+        return array if type(array) is np.ndarray else np.asarray(array)
+    out = np.empty(array.shape, dtype)
+    out[...] = array
+    return out
+
+
+def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | None = None) -> tuple[Array, Array | None]:
+    """``value`` as int32 or int64 indices; and the original, where a value had to be clamped into int64.
+
+    Args:
+        widths: the dtypes that arrays may have; by default any integer dtype that converts without loss.
+
+    Raises:
+        DtypeError: bool, float or any other dtype.
+    """
+    literal = is_literal(value)
+    array = _literal_array(call, argument, value) if literal else array_of(call, argument, value)
+    allowed = widths or ("int32", "int64")
+    if literal and array.size == 0:
+        array = array.astype(np.int64)
+    name = dtypes.name(array.dtype)
+    if name in allowed:
+        return plain(array), None
+    if literal and array.dtype == object and all(type(v) is int for v in array.reshape(-1)):
+        return _clamped(array)
+    if (widths is None or literal) and dtypes.kind(array.dtype) in ("int", "uint"):
+        return _clamped(array) if name == "uint64" else (array.astype(np.int64, order="C"), None)
+    wanted = " or ".join(allowed) if widths else "an integer dtype"
+    raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} must be {wanted}")
+
+
+def _clamped(array: Array) -> tuple[Array, Array | None]:
+    """Values past int64 are past the end of every axis; they stay so when they are clamped to its ends."""
+    low, high = -(2**63), 2**63 - 1
+    if array.dtype == object:
+        flat = [min(max(v, low), high) for v in array.reshape(-1)]
+        return np.array(flat, np.int64).reshape(array.shape), array
+    return np.asarray(np.minimum(array, np.uint64(high))).astype(np.int64, order="C"), array
+
+
+def updates_of(call: str, argument: str, value: Any, target: np.dtype[Any], *, convert: bool, owner: str = "input_x") -> Array:
+    """``value`` as an array of the dtype ``target``.
+
+    Args:
+        convert: whether arrays of another dtype may be converted by the table `paramstore.dtypes.converts` (in-place operators);
+            otherwise they must have the target's dtype (functional operators).
+
+    Raises:
+        ParameterCastError: (``convert=True``) the table would convert the Parameter, not the updates.
+        DtypeError: the dtypes differ, or a literal of another kind.
+        ScalarRangeError: a literal that the dtype cannot hold.
+    """
+    if is_literal(value):
+        return _literal(call, argument, value, target)
+    array = array_of(call, argument, value)
+    if array.dtype == target:
+        return plain(array)
+    if array.dtype.newbyteorder("=") == target:
+        return plain(array)
+    same_string = array.dtype.kind in "US" and array.dtype.kind == target.kind
+    if (convert or same_string) and dtypes.converts(array.dtype, target):
+        return array.astype(target, order="C")
+    if convert:
+        raise ParameterCastError(
+            f"{call}: {argument}.dtype = {array.dtype} does not convert to {owner}.dtype = {target}, and a Parameter is never converted"
+        )
+    raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} must equal {owner}.dtype = {target}")
+
+
+_RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
+
+
+def _literal(call: str, argument: str, value: Any, target: np.dtype[Any]) -> Array:
+    kind = dtypes.kind(target)
+    if kind not in _RANK:
+        return _text_literal(call, argument, value, target)
+    array = _literal_array(call, argument, value)
+    if array.size == 0:
+        return array.astype(target)
+    own = dtypes.kind(array.dtype)
+    if array.dtype == object and all(type(v) is int for v in array.reshape(-1)):
+        own = "int"
+    if own not in _RANK or _RANK[own] > _RANK[kind] or (kind == "bool" and own != "bool"):
+        raise DtypeError(f"{call}: {argument} = {_short(value)} is no {target} ({own})")
+    if kind in ("int", "uint") and own != "bool":
+        low, high = dtypes.range_of(target)
+        least, most = int(array.min()), int(array.max())
+        if least < low or most > high:
+            bad = least if least < low else most
+            raise ScalarRangeError(f"{call}: {argument} holds {bad}, which is not in [{low}, {high}] of {target}")
+        return array.astype(target, order="C")
+    if array.dtype == object:
+        try:
+            array = array.astype(np.float64)
+        except OverflowError:
+            raise ScalarRangeError(f"{call}: {argument} = {_short(value)} is out of the range of {target}") from None
+    with np.errstate(over="ignore"):
+        out = array.astype(target, order="C")
+    wide = np.complex128 if kind == "complex" else np.float64
+    lost = ~np.isfinite(out.astype(wide)) & np.isfinite(array) if kind != "bool" else np.False_
+    if np.any(lost):
+        bad = array.reshape(-1)[int(np.argmax(np.reshape(lost, -1)))]
+        raise ScalarRangeError(f"{call}: {argument} holds {bad}, which is out of the range of {target}")
+    return out
+
+
+def _text_literal(call: str, argument: str, value: Any, target: np.dtype[Any]) -> Array:
+    """Literals for strings, objects, records and times."""
+    if target.kind in "US":
+        array = array_of(call, argument, value)
+        if array.size and array.dtype.kind != target.kind:
+            raise DtypeError(f"{call}: {argument} = {_short(value)} is no {target}")
+        if array.size and array.dtype.itemsize > target.itemsize:
+            raise ScalarRangeError(f"{call}: {argument} = {_short(value)} is longer than {target} holds")
+        return array.astype(target)
+    if target.kind == "T":
+        array = array_of(call, argument, value)
+        if array.size and array.dtype.kind not in "UT":
+            raise DtypeError(f"{call}: {argument} = {_short(value)} is no {target}")
+    return plain(array_of(call, argument, value, dtype=target))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
