@@ -48,12 +48,12 @@ def resolve(ids: np.ndarray[Any, Any], size: int, bounds: int, wrap: bool) -> In
         bad &= ~wrapped
     else:
         values = out
-    if bounds == RAISE and bad.any():
+    if (bounds == RAISE or (bounds == CLIP and size == 0)) and bad.any():  # an empty axis has nothing to clip to
         position = int(np.argmax(bad.reshape(-1)))
         return Fault("index", position, int(values.reshape(-1)[position]))
-    if bounds == CLIP and size > 0:
+    if bounds == CLIP:
         return np.clip(out, 0, size - 1, out=out)
-    out[bad] = -1  # dropped; clipping into an empty range can only drop
+    out[bad] = -1
     return out
 
 

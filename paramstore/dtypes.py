@@ -39,7 +39,7 @@ def name(dtype: np.dtype[Any]) -> str:
     >>> name(np.dtype("float32")), name(np.dtype("<U5")), name(np.dtype([("a", int)]))
     ('float32', 'str', 'struct')
     """
-    found = dtype.name
+    found: str = dtype.name
     if found in KINDS:
         return found
     return _BY_CHAR.get(dtype.kind, found)
@@ -61,7 +61,8 @@ def resolve(call: str, dtype: Any) -> np.dtype[Any]:
                 import ml_dtypes
             except ImportError:
                 raise DtypeError(f"{call}: dtype bfloat16 needs the package ml_dtypes") from None
-            return np.dtype(ml_dtypes.bfloat16)
+            found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+            return found
         raise DtypeError(f"{call}: dtype = {dtype!r} is no data type") from None
 
 
@@ -89,7 +90,7 @@ def range_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if name(dtype) == "bfloat16":
         import ml_dtypes
 
-        finfo: Any = ml_dtypes.finfo(dtype)
+        finfo: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     else:
         finfo = np.finfo(dtype)
     return finfo.min, finfo.max

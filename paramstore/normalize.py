@@ -99,12 +99,12 @@ def shape_of(call: str, shape: Any) -> tuple[int, ...]:
 
 
 def check_op(call: str, op: str, dtype: np.dtype[Any]) -> None:
-    """Refuses an op that is not defined for the kind of dtype, before anything is looked at."""
+    """Refuses an op that is not defined for the dtype, before anything is looked at. A kernel registered from outside defines it."""
     if op == "gather":
         return
     contract = ops.op_named(call, op)
     kind = dtypes.kind(dtype)
-    if kind not in contract.kinds:
+    if kind not in contract.kinds and not registry.knows(op, dtypes.name(dtype)):
         raise DtypeError(f"{call}: {op} is not defined for dtype {dtype} ({kind}); it is for {', '.join(sorted(contract.kinds))}")
 
 

@@ -172,6 +172,11 @@ def is_native(op: str, dtype: str) -> bool:
     return (op, dtype) in _native and _forced.get() in (None, "cpu")
 
 
+def knows(op: str, dtype: str) -> bool:
+    """Whether any kernel does that op on that dtype, wherever."""
+    return any(row and key[0] == op and key[2] == dtype for key, row in list(_table.items()))
+
+
 def find(call: str, op: str, layout: str, dtype: str, device: str = "cpu") -> Kernel:
     """The kernel for a call, in the order mode in force.
 
