@@ -1,0 +1,55 @@
+// The loops that are compiled once per instruction set (hot.cpp), as a table of functions.
+#pragma once
+#include "types.h"
+
+namespace ps {
+
+// data[rows[i], :width] = op(data[rows[i], :width], updates[pos[i], :width]) for i = 0 .. n-1, in this order.
+// Rows of data and of updates start `stride` items apart; pos == nullptr stands for 0, 1, 2, ...
+// rows must lie in range: they come from resolve(), never from an array that others can write.
+using ApplyFn = void (*)(char* data, i64 stride, i64 width, const i64* rows, const i64* pos, i64 n,
+                         const char* updates);
+
+struct Cell {
+    ApplyFn apply;  // nullptr: no such operator for this dtype
+    int factor;     // items as the function counts them per element; for kRaw multiply by the item size
+    int item;       // bytes of such an item
+};
+
+struct CellRow {
+    Cell cell[kDtypes + 1];
+};
+
+struct Hot {
+    const char* name;
+    CellRow op[kOps];
+
+    // out[i, :width] = data[rows[i], :width], zeros where rows[i] < 0; strides and width in bytes.
+    void (*gather)(const char* data, i64 stride, i64 width, const i64* rows, i64 n, char* out, i64 out_stride);
+
+    // Reads each id once; rows[i] becomes its place in [0, size), or -1 where it has none. Returns how many have none.
+    // Under kRaise an id out of range has none, as under kDrop: the caller has checked before. kClip needs size > 0.
+    i64 (*resolve)(Ids ids, Range range, i64* rows);
+
+    // Position of the first id outside [low, high), or n; *value receives that id.
+    i64 (*find_outside)(Ids ids, i64 low, i64 high, i64* value);
+
+    // Position of the first item that is zero, or n; items of 1, 2, 4 or 8 bytes.
+    i64 (*find_zero)(const char* items, int size, i64 n);
+};
+
+const Hot& hot();  // the table for this machine, or the lower one that PARAMSTORE_ISA names
+
+struct OpInfo {
+    const char* name;
+    bool refuses_zero, copies;
+};
+struct DtypeInfo {
+    const char* name;
+    int itemsize;
+    bool integer;
+};
+extern const OpInfo kOpInfo[kOps];
+extern const DtypeInfo kDtypeInfo[kDtypes];
+
+}  // namespace ps

@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "block.h"
+#include "check.h"
+#include "scatter.h"
+
+namespace ps {
+namespace {
+
+// Bytes of a row for one thread; shorter stripes lose more to scattered reads than they gain by even work.
+constexpr i64 kStripe = 2048;
+
+struct Plan {
+    enum Kind { kSerial, kColumns, kOwner } kind;
+    int parts;
+};
+
+// Every plan gives the same bits: two threads never share a target, and each takes its targets' updates in C order.
+//   columns   each thread takes a stripe of every row: even work, whatever the ids
+//   owner     each thread scans all ids and takes the rows that it owns
+Plan plan_rows(const RowsCall& call, int threads) {
+    const i64 row_bytes = call.width * call.cell.item;
+    const int stripes = (int)std::min<i64>(threads, row_bytes / kStripe);
+    const i64 groups = (call.range.size >> group_shift(row_bytes)) + 1;
+    if (threads <= 1) return {Plan::kSerial, 1};
+    if (stripes == threads) return {Plan::kColumns, threads};
+    if (groups >= 4 * threads && scan_pays(row_bytes, threads)) return {Plan::kOwner, threads};
+    if (stripes > 1) return {Plan::kColumns, stripes};
+    return {Plan::kSerial, 1};
+}
+
+// All ids, columns [first, last).
+void apply_stripe(const RowsCall& call, i64 first, i64 last) {
+    const i64 item = call.cell.item, row_bytes = call.width * item;
+    char* data = call.data + first * item;
+    const char* updates = call.updates + first * item;
+    Block block;
+    i64 rows[kBlock];
+    for (i64 start = 0; start < call.ids.n; start += kBlock) {
+        const i64 n = std::min(kBlock, call.ids.n - start);
+        const i64 missing = hot().resolve(call.ids.part(start, n), call.range, rows);
+        const char* u = updates + start * row_bytes;
+        if (!missing) {
+            call.cell.apply(data, call.width, last - first, rows, nullptr, n, u);
+            continue;
+        }
+        block.n = 0;
+        block.append(rows, n, 0, [](i64 row) { return row >= 0; });
+        call.cell.apply(data, call.width, last - first, block.target, block.pos, block.n, u);
+    }
+}
+
+// All columns, those ids whose row belongs to `owner`.
+void apply_owned(const RowsCall& call, Owner owner) {
+    constexpr i64 kScan = kBlock / 4;  // room that must be left before a scan
+    Block block;
+    i64 rows[kScan];
+    const auto flush = [&] {
+        call.cell.apply(call.data, call.width, call.width, block.target, block.pos, block.n, call.updates);
+        block.n = 0;
+    };
+    for (i64 start = 0; start < call.ids.n; start += kScan) {
+        const i64 n = std::min(kScan, call.ids.n - start);
+        hot().resolve(call.ids.part(start, n), call.range, rows);
+        block.append(rows, n, start, [owner](i64 row) { return (row >= 0) & owner.owns(row); });
+        if (block.n > kBlock - kScan) flush();
+    }
+    flush();
+}
+
+}  // namespace
+
+Fault scatter_rows(const RowsCall& call) {
+    Lease lease(threads_worth(call.bytes()));
+    if (Fault fault = check_ids(call.ids, call.range, lease)) return fault;
+    if (call.check_zero)
+        if (Fault fault = check_divisors(call.updates, call.cell.item, call.ids.n * call.width, lease)) return fault;
+    if (call.ids.n == 0 || call.width == 0) return {};
+
+    const Plan plan = plan_rows(call, lease.threads());
+    switch (plan.kind) {
+        case Plan::kSerial: apply_stripe(call, 0, call.width); break;
+        case Plan::kColumns: {
+            const i64 grain = std::max<i64>(1, 64 / call.cell.item);
+            lease.run(plan.parts, [&](int i) {
+                const Span columns = cut(call.width, plan.parts, i, grain);
+                apply_stripe(call, columns.first, columns.last);
+            });
+            break;
+        }
+        case Plan::kOwner: {
+            const int shift = group_shift(call.width * call.cell.item);
+            lease.run(plan.parts, [&](int i) { apply_owned(call, {shift, plan.parts, i}); });
+            break;
+        }
+    }
+    return {};
+}
+
+Fault gather_rows(const GatherRowsCall& call) {
+    Lease lease(threads_worth(call.bytes()));
+    if (Fault fault = check_ids(call.ids, call.range, lease)) return fault;
+    if (call.ids.n == 0 || call.width == 0) return {};
+
+    const int threads = lease.threads();
+    const bool by_columns = call.ids.n < threads;  // few, very long rows
+    lease.run(threads, [&](int part) {
+        const Span ids = by_columns ? Span{0, call.ids.n} : cut(call.ids.n, threads, part);
+        const Span columns = by_columns ? cut(call.width, threads, part, 64) : Span{0, call.width};
+        i64 rows[kBlock];
+        for (i64 start = ids.first; start < ids.last; start += kBlock) {
+            const i64 n = std::min(kBlock, ids.last - start);
+            hot().resolve(call.ids.part(start, n), call.range, rows);
+            hot().gather(call.data + columns.first, call.width, columns.last - columns.first, rows, n,
+                         call.out + start * call.width + columns.first, call.width);
+        }
+    });
+    return {};
+}
+
+}  // namespace ps

@@ -1,0 +1,49 @@
+// The words that all CPU files share: ids, the bounds policy, faults, limits.
+#pragma once
+
+namespace ps {
+
+using i64 = long long;
+using u64 = unsigned long long;
+
+enum : int {
+#define PS_OP(name, kinds, view, divisor, expression) op_code_##name,
+#include "../ops.def"
+#undef PS_OP
+    kOps
+};
+enum : int {
+#define PS_DTYPE(name, type, kind) dtype_code_##name,
+#include "../dtypes.def"
+#undef PS_DTYPE
+    kDtypes
+};
+constexpr int kRaw = kDtypes;  // the column after the dtypes: bytes of any item size, for operators that copy
+
+enum Bounds : int { kRaise = 0, kDrop = 1, kClip = 2 };
+
+struct Ids {
+    const void* data;  // (n,) int32, or int64 where wide; another thread may rewrite it at any time
+    bool wide;
+    i64 n;
+    const void* at(i64 i) const { return (const char*)data + i * (wide ? 8 : 4); }
+    Ids part(i64 first, i64 count) const { return {at(first), wide, count}; }
+};
+
+struct Range {
+    i64 size;  // valid ids are [0, size), or [-size, size) where wrap
+    Bounds bounds;
+    bool wrap;
+    i64 low() const { return wrap ? -size : 0; }
+};
+
+struct Fault {
+    enum Kind { kNone, kIndex, kZero } kind = kNone;
+    i64 position = 0, value = 0;
+    explicit operator bool() const { return kind != kNone; }
+};
+
+constexpr i64 kBlock = 1024;           // ids resolved into private memory at a time
+constexpr i64 kBytesPerThread = 1 << 16;  // less traffic than this is not worth waking a thread for
+
+}  // namespace ps
