@@ -34,7 +34,7 @@ def empty(call: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
             return np.empty(shape, dtype).view()
         nbytes = prod(shape) * dtype.itemsize
         raw = np.empty(nbytes + ALIGNMENT, np.uint8)
-    except MemoryError as error:
+    except (MemoryError, ValueError) as error:  # ValueError: more bytes than an address can count
         raise TooLarge(f"{call}: shape = {shape} of {dtype}: {error}") from error
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + nbytes].view(dtype).reshape(shape) if nbytes else np.empty(shape, dtype).view()

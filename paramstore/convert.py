@@ -13,7 +13,7 @@ import numpy as np
 from . import dtypes
 from .errors import DeviceError, DtypeError, ParameterCastError, ScalarRangeError, ShapeError
 
-__all__ = ["a_bool", "array_of", "is_literal", "plain", "indices_of", "updates_of"]
+__all__ = ["a_bool", "array_of", "exactly", "is_literal", "plain", "indices_of", "scaled", "updates_of"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -99,7 +99,7 @@ def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | N
         array = array.astype(np.int64)
     name = dtypes.name(array.dtype)
     if name in allowed:
-        return plain(array), None
+        return (plain(array) if name in ("int32", "int64") else array.astype(np.int64, order="C")), None
     if literal and array.dtype == object and all(type(v) is int for v in array.reshape(-1)):
         return _clamped(array)
     if (widths is None or literal) and dtypes.kind(array.dtype) in ("int", "uint"):
@@ -130,11 +130,13 @@ def updates_of(call: str, argument: str, value: Any, target: np.dtype[Any], *, c
         ScalarRangeError: a literal that the dtype cannot hold.
     """
     if is_literal(value):
-        return _literal(call, argument, value, target)
+        return _literal(call, argument, value, target, ParameterCastError if convert else DtypeError)
+    if target.kind == "O" and not hasattr(value, "__array__"):  # any object is a cell of such a target
+        cell = np.empty((), object)
+        cell[()] = value
+        return cell
     array = array_of(call, argument, value)
-    if array.dtype == target:
-        return plain(array)
-    if array.dtype.newbyteorder("=") == target:
+    if array.dtype == target or (not array.dtype.isnative and array.dtype.newbyteorder("=") == target):
         return plain(array)
     same_string = array.dtype.kind in "US" and array.dtype.kind == target.kind
     if (convert or same_string) and dtypes.converts(array.dtype, target):
@@ -146,10 +148,53 @@ def updates_of(call: str, argument: str, value: Any, target: np.dtype[Any], *, c
     raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} must equal {owner}.dtype = {target}")
 
 
+def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owner: str = "x") -> Array:
+    """``value`` in the dtype ``target`` if that loses nothing: the kind stays or rises (bool, integer, float, complex), and so do the values.
+
+    Raises:
+        ParameterCastError: the kind would fall, or a value would change.
+        ScalarRangeError: a literal that the dtype cannot hold.
+
+    >>> exactly("demo", "b", np.array([1.0, 2.0]), np.dtype("float32")).dtype
+    dtype('float32')
+    """
+    if is_literal(value):
+        return updates_of(call, argument, value, target, convert=True, owner=owner)
+    array = array_of(call, argument, value)
+    if array.dtype == target:
+        return plain(array)
+    rises = array.dtype.newbyteorder("=") == target or _RANK.get(dtypes.kind(array.dtype), 9) <= _RANK.get(dtypes.kind(target), -1)
+    if not rises:
+        raise ParameterCastError(f"{call}: {argument}.dtype = {array.dtype} does not convert to {owner}.dtype = {target}")
+    with np.errstate(all="ignore"):
+        out = array.astype(target, order="C")
+        back = out.astype(array.dtype)
+    lost = ~((back == array) & _same_sign(out, array) | (array != array))
+    if lost.any():
+        bad = array.reshape(-1)[int(np.argmax(lost.reshape(-1)))]
+        raise ParameterCastError(f"{call}: {argument} of dtype {array.dtype} holds {bad}, which {owner}.dtype = {target} cannot hold exactly")
+    return out
+
+
+def scaled(call: str, argument: str, value: Any, factor_name: str, factor: Any, target: np.dtype[Any]) -> Array:
+    """``value`` times a number, in the dtype ``target``, which both must have or take."""
+    values = updates_of(call, argument, value, target, convert=False, owner="the target")
+    by = updates_of(call, factor_name, factor.item() if isinstance(factor, np.generic) else factor, target, convert=False, owner="the target")
+    if by.ndim:
+        raise ShapeError(f"{call}: {factor_name}.shape = {by.shape} must be ()")
+    with np.errstate(all="ignore"):
+        return np.asarray(np.logical_and(values, by) if target.kind == "b" else np.multiply(values, by))
+
+
+def _same_sign(out: Array, array: Array) -> Any:
+    """Not so where an integer wrapped on its way between signed and unsigned; elsewhere equality has said enough."""
+    return (out < 0) == (array < 0) if out.dtype.kind in "iu" else True
+
+
 _RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
 
 
-def _literal(call: str, argument: str, value: Any, target: np.dtype[Any]) -> Array:
+def _literal(call: str, argument: str, value: Any, target: np.dtype[Any], refused: type[DtypeError] = DtypeError) -> Array:
     kind = dtypes.kind(target)
     if kind not in _RANK:
         return _text_literal(call, argument, value, target)
@@ -160,7 +205,7 @@ def _literal(call: str, argument: str, value: Any, target: np.dtype[Any]) -> Arr
     if array.dtype == object and all(type(v) is int for v in array.reshape(-1)):
         own = "int"
     if own not in _RANK or _RANK[own] > _RANK[kind] or (kind == "bool" and own != "bool"):
-        raise DtypeError(f"{call}: {argument} = {_short(value)} is no {target} ({own})")
+        raise refused(f"{call}: {argument} = {_short(value)} is no {target} ({own})")
     if kind in ("int", "uint") and own != "bool":
         low, high = dtypes.range_of(target)
         least, most = int(array.min()), int(array.max())

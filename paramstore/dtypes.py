@@ -54,16 +54,18 @@ def kind(dtype: np.dtype[Any]) -> str:
 def resolve(call: str, dtype: Any) -> np.dtype[Any]:
     """A NumPy dtype in native byte order from anything that names one, ``"bfloat16"`` included if `ml_dtypes` is installed."""
     try:
-        return np.dtype(dtype).newbyteorder("=")
-    except TypeError:
-        if dtype == "bfloat16":
-            try:
-                import ml_dtypes
-            except ImportError:
-                raise DtypeError(f"{call}: dtype bfloat16 needs the package ml_dtypes") from None
-            found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-            return found
-        raise DtypeError(f"{call}: dtype = {dtype!r} is no data type") from None
+        found: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, OverflowError, SyntaxError):
+        if not isinstance(dtype, str) or dtype != "bfloat16":
+            raise DtypeError(f"{call}: dtype = {dtype!r} is no data type") from None
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise DtypeError(f"{call}: dtype bfloat16 needs the package ml_dtypes") from None
+        found = np.dtype(ml_dtypes.bfloat16)
+    if found.subdtype is not None:
+        raise DtypeError(f"{call}: dtype = {dtype!r} has dimensions of its own; give them to the shape")
+    return found if found.isnative else found.newbyteorder("=")
 
 
 def converts(update: np.dtype[Any], target: np.dtype[Any]) -> bool:

@@ -12,6 +12,7 @@ __all__ = [
     "DtypeError",
     "ArgumentError",
     "IndexOutOfBounds",
+    "IndexFormError",
     "ParameterCastError",
     "ScalarRangeError",
     "ZeroDivisor",
@@ -28,8 +29,8 @@ class ParamstoreError(Exception):
     """Every error that paramstore raises on purpose."""
 
 
-class ShapeError(ParamstoreError, ValueError):
-    """A rank, shape or axis that the operator's rule forbids."""
+class ShapeError(ParamstoreError, ValueError, RuntimeError):
+    """A rank, shape or axis that the operator's rule forbids. PyTorch, and MindSpore in places, raise RuntimeError for it."""
 
 
 class DtypeError(ParamstoreError, TypeError):
@@ -42,6 +43,10 @@ class ArgumentError(ParamstoreError, ValueError):
 
 class IndexOutOfBounds(ParamstoreError, IndexError, ValueError, RuntimeError):
     """An index outside its range; nothing was written."""
+
+
+class IndexFormError(DtypeError, ShapeError, IndexError):
+    """What cannot index at all: a float, too many indices, a mask of another shape. NumPy and PyTorch raise IndexError for it."""
 
 
 class ParameterCastError(DtypeError, RuntimeError):

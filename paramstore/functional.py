@@ -6,13 +6,11 @@ Arrays of different dtypes are never converted here; Python numbers and lists ta
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from . import bounds as rule
-from . import convert, dispatch, normalize, ops, registry
+from . import batched, convert, dispatch, normalize, ops
 from .convert import Array
 from .errors import TooLarge
 from .normalize import Call
@@ -30,14 +28,15 @@ __all__ = [
 INT32_OR_INT64 = ("int32", "int64")
 
 
-def _new(name: str, make: Callable[[], Array]) -> Array:
+def allocated(name: str, make: Callable[[], Array]) -> Array:
+    """A new array, or an error of ours where the memory cannot hold it."""
     try:
         return make()
-    except MemoryError as error:
+    except (MemoryError, ValueError) as error:  # ValueError: more bytes than an address can count
         raise TooLarge(f"{name}: {error}") from error
 
 
-def _copy_of(name: str, argument: str, value: Any) -> Array:
+def copied(name: str, argument: str, value: Any) -> Array:
     """A plain array of the same values that is ours to write."""
     array = convert.array_of(name, argument, value)
 
@@ -46,7 +45,7 @@ def _copy_of(name: str, argument: str, value: Any) -> Array:
         out[...] = array
         return out
 
-    return _new(name, make)
+    return allocated(name, make)
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, *, bounds: str = "raise") -> Array:
@@ -70,13 +69,17 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, *, bounds: str = "raise")
     >>> scatter_nd(np.array([[4], [3], [1], [1]]), np.array([9, 10, 11, 12]), [8]).tolist()
     [0, 23, 0, 10, 9, 0, 0, 0]
     """
-    name = "scatter_nd"
+    return into_zeros("scatter_nd", indices, updates, shape, bounds=bounds)
+
+
+def into_zeros(name: str, indices: Any, updates: Any, shape: Any, **rules: Any) -> Array:
+    """`scatter_nd` under any name, with a frontend's other rules for `normalize.nd`."""
     sizes = normalize.shape_of(name, shape)
     values = convert.array_of(name, "updates", updates)
     dtype = values.dtype.newbyteorder("=") if not values.dtype.isnative else values.dtype
     normalize.check_op(name, "add", dtype)
-    out = _new(name, lambda: np.zeros(sizes, dtype))
-    dispatch.run(normalize.nd(name, "add", out, indices, values, bounds=bounds, convert_updates=False, target="out"))
+    out = allocated(name, lambda: np.zeros(sizes, dtype))
+    dispatch.run(normalize.nd(name, "add", out, indices, values, convert_updates=False, target="out", **rules))
     return out
 
 
@@ -86,14 +89,20 @@ def tensor_scatter(input_x: Any, indices: Any, updates: Any, op: str, *, bounds:
     >>> tensor_scatter([1.0, 2.0], [[0], [0]], [3.0, 4.0], "add").tolist()
     [8.0, 2.0]
     """
-    return _tensor_scatter(f"tensor_scatter_{op}", op, input_x, indices, updates, bounds)
+    name = f"tensor_scatter_{op}"
+    return _tensor_scatter(name, ops.op_named(name, op).name, input_x, indices, updates, bounds)
 
 
 def _tensor_scatter(name: str, op: str, input_x: Any, indices: Any, updates: Any, bounds: str) -> Array:
-    out = _copy_of(name, "input_x", input_x)
-    dispatch.run(
-        normalize.nd(name, op, out, indices, updates, bounds=bounds, convert_updates=False, widths=INT32_OR_INT64, target="input_x")
-    )
+    return into_copy(normalize.nd, name, op, input_x, indices, updates, bounds=bounds, widths=INT32_OR_INT64, target="input_x")
+
+
+def into_copy(
+    form: Callable[..., Call], name: str, op: str, data: Any, indices: Any, updates: Any, *, target: str, convert_updates: bool = False, **rules: Any
+) -> Array:
+    """A scatter into a copy of ``data``, in the normal form ``form`` and with any of its rules, for the frontends."""
+    out = copied(name, target, data)
+    dispatch.run(form(name, op, out, indices, updates, target=target, convert_updates=convert_updates, **rules))
     return out
 
 
@@ -185,9 +194,7 @@ def scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, reduc
 
 def _elements(name: str, data: Any, indices: Any, updates: Any, axis: Any, reduction: Any, bounds: str) -> Array:
     op = normalize.reduction_op(name, reduction)
-    out = _copy_of(name, "data", data)
-    dispatch.run(normalize.elements(name, op, out, indices, updates, axis, bounds=bounds, widths=INT32_OR_INT64))
-    return out
+    return into_copy(normalize.elements, name, op, data, indices, updates, axis=axis, bounds=bounds, widths=INT32_OR_INT64, target="data")
 
 
 def scatter_nd_reduce(data: Any, indices: Any, updates: Any, reduction: str = "none", *, bounds: str = "raise") -> Array:
@@ -205,17 +212,9 @@ def scatter_nd_reduce(data: Any, indices: Any, updates: Any, reduction: str = "n
     """
     name = "ScatterND"
     op = normalize.reduction_op(name, reduction)
-    out = _copy_of(name, "data", data)
-    dispatch.run(
-        normalize.nd(name, op, out, indices, updates, bounds=bounds, wrap=True, convert_updates=False, widths=INT32_OR_INT64,
-                     target="data", least_rank=1)
-    )  # fmt: skip
-    return out
-
-
-def _run_gather(call: Call) -> Array:
-    dispatch.run(call)
-    return call.updates.reshape(call.update_shape)
+    return into_copy(
+        normalize.nd, name, op, data, indices, updates, bounds=bounds, wrap=True, widths=INT32_OR_INT64, target="data", least_rank=1
+    )
 
 
 def gather(params: Any, indices: Any, axis: int = 0, *, bounds: str = "raise") -> Array:
@@ -234,26 +233,7 @@ def gather(params: Any, indices: Any, axis: int = 0, *, bounds: str = "raise") -
     >>> gather([[1, 2], [3, 4], [5, 6]], [2, 0]).tolist()
     [[5, 6], [1, 2]]
     """
-    return gather_along("gather", params, indices, axis, bounds=bounds)
-
-
-def gather_along(name: str, params: Any, indices: Any, axis: Any, *, bounds: str, wrap: bool = False) -> Array:
-    """`gather` under any name and index convention, for the frontends."""
-    data = convert.plain(convert.array_of(name, "params", params))
-    at = normalize.axis_of(name, axis, max(data.ndim, 1))
-    if at == 0:
-        return _run_gather(normalize.rows(name, "gather", data, indices, None, bounds=bounds, wrap=wrap, target="params"))
-    # Along another axis: rows of (outer * size, inner), each index repeated for every outer position.
-    outer, size = data.shape[:at], data.shape[at]
-    probe = normalize.rows(name, "gather", np.empty((size, 0), data.dtype), indices, None, bounds=bounds, wrap=wrap, target="params")
-    inside = rule.resolve(probe.ids, size, probe.bounds, wrap)
-    if isinstance(inside, registry.Fault):
-        raise probe.error(inside)
-    starts = np.arange(prod(outer), dtype=np.int64) * size
-    ids = np.where(inside < 0, -1, starts[:, None] + inside)
-    table = data.reshape(prod(outer) * size, *data.shape[at + 1 :])
-    call = normalize.rows(name, "gather", table, ids, None, bounds="drop", target="params")
-    return _run_gather(call).reshape(*outer, *probe.shown.shape, *data.shape[at + 1 :])
+    return batched.gather("gather", params, indices, axis, bounds=bounds)
 
 
 def gather_nd(params: Any, indices: Any, *, bounds: str = "raise") -> Array:
@@ -271,7 +251,7 @@ def gather_nd(params: Any, indices: Any, *, bounds: str = "raise") -> Array:
     """
     name = "gather_nd"
     data = convert.plain(convert.array_of(name, "params", params))
-    return _run_gather(normalize.nd(name, "gather", data, indices, None, bounds=bounds, target="params", least_rank=1))
+    return batched.gathered(normalize.nd(name, "gather", data, indices, None, bounds=bounds, target="params", least_rank=1))
 
 
 def gather_elements(data: Any, indices: Any, axis: int = 0, *, bounds: str = "raise") -> Array:
@@ -289,4 +269,4 @@ def gather_elements(data: Any, indices: Any, axis: int = 0, *, bounds: str = "ra
     """
     array = convert.plain(convert.array_of("gather_elements", "data", data))
     call = normalize.elements("gather_elements", "gather", array, indices, None, axis, bounds=bounds, widths=INT32_OR_INT64)
-    return _run_gather(call)
+    return batched.gathered(call)

@@ -27,21 +27,40 @@ __all__ = [
 
 
 def apply(
-    name: str, op: str, p: Parameter, indices: Any, updates: Any, *, nd: bool = False, use_locking: bool = False, bounds: str = "raise"
+    name: str,
+    op: str,
+    p: Parameter,
+    indices: Any,
+    updates: Any,
+    *,
+    nd: bool = False,
+    use_locking: bool = False,
+    bounds: str = "raise",
+    short_cut: bool = True,
+    form: Callable[..., normalize.Call] | None = None,
+    **rules: Any,
 ) -> Parameter:
-    """Runs the defining loop of ``op`` on the Parameter's buffer: the one way in for every in-place operator."""
+    """Runs the defining loop of ``op`` on the Parameter's buffer: the one way in for every in-place operator.
+
+    Args:
+        short_cut: whether the native short cut may be tried: False where a rule changes what arrays that fit do.
+        form: the normal form, where it is neither `normalize.rows` nor `normalize.nd`.
+        rules: a frontend's other rules for the normal form.
+    """
     convert.a_bool(name, "use_locking", use_locking)
     with p.lock if use_locking else nullcontext():
-        if nd or not _short_cut(op, p, indices, updates, bounds):
-            form = normalize.nd if nd else normalize.rows
-            dispatch.run(form(name, op, p._array, indices, updates, bounds=bounds))
+        if nd or form or not short_cut or not _short_cut(op, p, indices, updates, bounds):
+            form = form or (normalize.nd if nd else normalize.rows)
+            dispatch.run(form(name, op, p._array, indices, updates, bounds=bounds, **rules))
         p._changed()
     return p
 
 
 def _short_cut(op: str, p: Parameter, indices: Any, updates: Any, bounds: str) -> bool:
     """The native kernel at once, for arguments that need no conversion; False where the general path must look (and say what is wrong)."""
-    if cpu.fast_rows is None or not registry.is_native(op, p._dtype_name) or bounds not in ("raise", "drop", "clip"):
+    if cpu.fast_rows is None or not registry.is_native(op, p._dtype_name) or not isinstance(bounds, str) or bounds not in rule.BOUNDS:
+        return False
+    if indices is None or updates is None:  # which the extension's argument types refuse in their own words
         return False
     return cpu.fast_rows(cpu.OP_NUMBERS[op], p._array, indices, updates, rule.BOUNDS[bounds]) is None
 

@@ -90,7 +90,10 @@ def shape_of(call: str, shape: Any) -> tuple[int, ...]:
         raise DtypeError(f"{call}: shape = {shape!r} must be a sequence of integers") from None
     if any(isinstance(s, (bool, np.bool_)) or not hasattr(type(s), "__index__") for s in sizes):
         raise DtypeError(f"{call}: shape = {shape!r} must hold integers only")
-    out = tuple(s.__index__() for s in sizes)
+    try:
+        out = tuple(s.__index__() for s in sizes)
+    except TypeError:  # rows of an array with more than one dimension
+        raise DtypeError(f"{call}: shape = {shape!r} must hold integers only") from None
     if any(s < 0 for s in out):
         raise ShapeError(f"{call}: shape = {out} has a negative size")
     if len(out) > 64 or prod(max(s, 1) for s in out) >= 2**60:
@@ -125,8 +128,17 @@ def rows(
     convert_updates: bool = True,
     widths: tuple[str, ...] | None = None,
     target: str = "x",
+    spread_scalar: bool = False,
+    broadcast: bool = False,
+    refuse_zero: bool = False,
 ) -> Call:
-    """``x[indices[i, ..., j], :] = op(x[...], updates[i, ..., j, :])``, or a gather of rows when ``updates`` is None."""
+    """``x[indices[i, ..., j], :] = op(x[...], updates[i, ..., j, :])``, or a gather of rows when ``updates`` is None.
+
+    Args:
+        spread_scalar: whether updates without dimensions stand for all of them (TensorFlow's rule).
+        broadcast: whether updates spread to the shape they must have, as NumPy's do.
+        refuse_zero: whether a zero among the updates is an error for every dtype (MindSpore's and TensorFlow's division).
+    """
     code = rule.code(name, bounds)
     check_op(name, op, x.dtype)
     if x.ndim < 1:
@@ -134,7 +146,9 @@ def rows(
     ids, original = convert.indices_of(name, "indices", indices, widths)
     row_shape = x.shape[1:]
     expected = ids.shape + row_shape
-    values = _values(name, op, x, updates, expected, "indices.shape + " + target + ".shape[1:]", convert_updates, target)
+    values = _values(name, op, x, updates, expected, "indices.shape + " + target + ".shape[1:]", convert_updates, target, spread_scalar, broadcast)
+    if refuse_zero:
+        _no_zero(name, values)
     n, w = ids.size, prod(row_shape)
     return Call(
         name, op, "rows", x.reshape(x.shape[0], w), _apart(ids, x if op != "gather" else values).reshape(n), values.reshape(n, w),
@@ -142,14 +156,38 @@ def rows(
     )  # fmt: skip
 
 
-def _values(name: str, op: str, x: Array, updates: Any, expected: tuple[int, ...], rule_text: str, convert_updates: bool, target: str) -> Array:
+def _values(
+    name: str,
+    op: str,
+    x: Array,
+    updates: Any,
+    expected: tuple[int, ...],
+    rule_text: str,
+    convert_updates: bool,
+    target: str,
+    spread: bool = False,
+    broadcast: bool = False,
+) -> Array:
     """The updates, checked and kept apart from the target; for a gather, room for the result."""
     if op == "gather":
         return np.empty(expected, x.dtype)
     values = convert.updates_of(name, "updates", updates, x.dtype, convert=convert_updates, owner=target)
+    if spread and not values.ndim:
+        return np.full(expected, values, x.dtype)
+    if broadcast and values.shape != expected:
+        try:
+            values = convert.plain(np.broadcast_to(values, expected))
+        except ValueError:
+            raise ShapeError(f"{name}: updates.shape = {values.shape} does not spread to {rule_text} = {expected}") from None
     if values.shape != expected:
         raise ShapeError(f"{name}: updates.shape = {values.shape} must be {rule_text} = {expected}")
     return _apart(values, x)
+
+
+def _no_zero(name: str, values: Array) -> None:
+    zero = rule.first_zero(values)
+    if zero is not None:
+        raise ZeroDivisor(f"{name}: {_at('updates', zero.position, values.shape)} = 0: updates must not contain 0")
 
 
 def nd(
@@ -165,19 +203,34 @@ def nd(
     widths: tuple[str, ...] | None = None,
     target: str = "x",
     least_rank: int = 2,
+    least_depth: int = 0,
+    column: bool = False,
+    broadcast: bool = False,
 ) -> Call:
-    """Each vector along the last axis of ``indices`` (..., K) addresses the cell or slice ``x[i0, ..., iK-1]``."""
+    """Each vector along the last axis of ``indices`` (..., K) addresses the cell or slice ``x[i0, ..., iK-1]``.
+
+    Args:
+        least_depth: the smallest K; with K = 0 each update is for the whole of x.
+        column: whether indices of one dimension are as many tuples of one index (TensorFlow's Variables) and not a single tuple.
+        broadcast: whether updates spread to the shape they must have, as NumPy's do.
+    """
     code = rule.code(name, bounds)
     check_op(name, op, x.dtype)
     tuples, original = convert.indices_of(name, "indices", indices, widths)
+    if column and tuples.ndim == 1:
+        tuples = tuples.reshape(-1, 1)
+        original = None if original is None else original.reshape(-1, 1)
     if tuples.ndim < least_rank:
         raise ShapeError(f"{name}: indices.shape = {tuples.shape} must have at least {least_rank} dimensions")
     k = tuples.shape[-1]
+    if k < least_depth:
+        raise ShapeError(f"{name}: indices.shape = {tuples.shape}: its last size must be at least {least_depth}")
     if k > x.ndim:
         raise ShapeError(f"{name}: indices.shape = {tuples.shape}: its last size {k} is more than the {x.ndim} dimensions of {target}.shape = {x.shape}")
     dims, row_shape = x.shape[:k], x.shape[k:]
     expected = tuples.shape[:-1] + row_shape
-    values = _values(name, op, x, updates, expected, f"indices.shape[:-1] + {target}.shape[indices.shape[-1]:]", convert_updates, target)
+    values = _values(name, op, x, updates, expected, f"indices.shape[:-1] + {target}.shape[indices.shape[-1]:]", convert_updates, target,
+                     broadcast=broadcast)  # fmt: skip
     n, r, w = prod(tuples.shape[:-1]), prod(dims), prod(row_shape)
     shown = tuples if original is None else original
     call = Call(name, op, "rows", x.reshape(r, w), tuples, values.reshape(n, w), code, wrap, shown, dims or (1,), values.shape)
@@ -209,8 +262,17 @@ def elements(
     widths: tuple[str, ...] | None = None,
     convert_updates: bool = False,
     target: str = "data",
+    spread_scalar: bool = False,
+    corner: bool = False,
+    refuse_negative: bool = False,
 ) -> Call:
-    """``data[..., indices[q], ...] = op(..., updates[q])``: coordinate ``axis`` of each position q is replaced by the index there."""
+    """``data[..., indices[q], ...] = op(..., updates[q])``: coordinate ``axis`` of each position q is replaced by the index there.
+
+    Args:
+        spread_scalar: whether updates without dimensions stand for all of them.
+        corner: whether updates may be larger than the indices: then the corner of the indices' shape counts (PyTorch's rule).
+        refuse_negative: whether a negative index is an error even with bounds="drop" (MindSpore drops only those past the end).
+    """
     code = rule.code(name, bounds)
     check_op(name, op, data.dtype)
     if data.ndim < 1:
@@ -219,13 +281,19 @@ def elements(
     ids, original = convert.indices_of(name, "indices", indices, widths)
     if ids.ndim != data.ndim:
         raise ShapeError(f"{name}: indices.shape = {ids.shape} must have the rank of {target}.shape = {data.shape}")
-    values = _values(name, op, data, updates, ids.shape, "indices.shape", convert_updates, target)
+    if corner and getattr(updates, "ndim", 0) == ids.ndim:
+        updates = updates[tuple(map(slice, ids.shape))]
+    values = _values(name, op, data, updates, ids.shape, "indices.shape", convert_updates, target, spread_scalar)
     for d, (inner, outer) in enumerate(zip(ids.shape, data.shape)):
         if d != at and inner > outer:
             raise ShapeError(f"{name}: indices.shape[{d}] = {inner} must not exceed {target}.shape[{d}] = {outer} (axis = {at})")
     shown = ids if original is None else original
     ids = _apart(ids, data if op != "gather" else values)
-    return Call(name, op, "elements", data, ids, values, code, wrap, shown, (data.shape[at],), values.shape, at)
+    call = Call(name, op, "elements", data, ids, values, code, wrap, shown, (data.shape[at],), values.shape, at)
+    if refuse_negative and ids.size and int(ids.min()) < 0:
+        position = int(np.argmax(ids.reshape(-1) < 0))
+        raise call.error(Fault("index", position, int(ids.reshape(-1)[position])))
+    return call
 
 
 def reduction_op(call: str, reduction: Any) -> str:

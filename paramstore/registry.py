@@ -20,7 +20,7 @@ __all__ = ["Fault", "Kernel", "Explanation", "KernelTable", "register", "unregis
 
 LAYOUTS = ("rows", "elements", "tuples")
 MODES = ("fast", "ordered")
-# What may serve a request, best first. A new mode is a new row here and in `determinism.MODES`.
+# What may serve a request, best first. A new mode is a new row here, in `MODES`, and in `determinism.mode`.
 _SERVES = {"fast": ("fast", "ordered"), "ordered": ("ordered",)}
 
 
@@ -115,7 +115,9 @@ def register(
     """Adds a kernel; the highest priority wins. Also a decorator when ``function`` is left out.
 
     A kernel is ``function(data, ids, updates)`` with ``data`` of shape (R, W), ``ids`` int64 of shape (N,) and ``updates`` of shape (N, W)
-    for the layout "rows", or ``function(data, indices, updates, axis)`` for "elements"; see `Kernel` for ``checks=True``.
+    in both layouts: for "elements" the cells of ``data`` are rows of width 1, and the ids their flat offsets. A gather fills ``updates``.
+    With ``checks=True`` it is ``function(data, ids, updates, bounds, wrap)`` for "rows" and ``function(data, axis, indices, updates,
+    bounds, wrap)`` for "elements", gets the caller's indices as they are, and answers None or a `Fault`.
 
     Raises:
         ArgumentError: an unknown op, layout or mode.
@@ -186,11 +188,12 @@ def find(call: str, op: str, layout: str, dtype: str, device: str = "cpu") -> Ke
     key = (op, layout, dtype, device, determinism.mode(device), _forced.get())
     kernel = _found.get(key)
     if kernel is None:
-        kernel = _best(key)
-        if kernel is None:
-            raise MissingKernel(f"{call}: no kernel for {_request(key)}; {_nearest(key)}")
-        with _lock:
-            _found[key] = kernel
+        with _lock:  # so that no change of the table falls between the answer and its entry
+            kernel = _best(key)
+            if kernel is not None:
+                _found[key] = kernel
+    if kernel is None:
+        raise MissingKernel(f"{call}: no kernel for {_request(key)}; {_nearest(key)}")
     return kernel
 
 

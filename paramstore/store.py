@@ -218,6 +218,8 @@ class Scope:
         self.store, self.prefix = store, prefix
 
     def _full(self, name: str) -> str:
+        if not isinstance(name, str):
+            raise DtypeError(f"scope {self.prefix!r}: name = {name!r} must be a str, not {type(name).__name__}")
         return f"{self.prefix}/{name}"
 
     def create(self, name: str, *args: Any, **kwargs: Any) -> Parameter:

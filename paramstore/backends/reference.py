@@ -101,6 +101,13 @@ def _assign(data: Array, ids: Array, updates: Array) -> None:
     data[rows] = updates[len(ids) - 1 - from_the_end]
 
 
+def _joining(data: Array, ids: Array, updates: Array) -> None:
+    """Adding strings of any length joins them. A string that is missing stops that, so the work is done aside."""
+    out = data.copy()
+    _folding(np.add)(out, ids, updates)
+    data[...] = out
+
+
 def _gather(data: Array, ids: Array, out: Array) -> None:
     out[...] = data[ids]
 
@@ -115,8 +122,11 @@ def _register_all() -> None:
         for op in ops.OPS.values():
             if kind in op.kinds:
                 step = _STEPS_BY_KIND.get((op.name, kind)) or _STEPS.get(op.name)
+                if step is None and op.name != "update":
+                    raise NotImplementedError(f"the reference backend has no step for the op {op.name!r}")
                 add(op.name, dtype, _folding(step) if step else _assign)
         add("gather", dtype, _gather)
+    add("add", "string", _joining)
     for index in ("int32", "int64"):
         registry.register("flatten", "tuples", index, bounds.flatten_tuples, backend="reference", priority=0, checks=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["onnx"]
+__all__ = ["mindspore", "numpy_style", "onnx", "tensorflow", "torch_style"]
 
 
 def __getattr__(name: str) -> Any:
