@@ -1,0 +1,275 @@
+"""The store: names, creation with initializers, concurrent use, pickling."""
+
+import copy
+import pickle
+import sys
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import paramstore as ps
+from paramstore import buffers, init
+from paramstore.errors import ArgumentError, DeviceError, DtypeError, NameInUse, ParamstoreError, ShapeError, TooLarge, UnknownName
+
+
+@pytest.fixture
+def store():
+    made = ps.ParamStore()
+    for name in ("user/emb", "user/bias", "users", "item/emb"):
+        made.create(name, (2, 3))
+    return made
+
+
+def in_threads(count, work):
+    """Runs ``work(k)`` in threads that start together; answers what each returned or raised."""
+    out, gate = [None] * count, threading.Barrier(count)
+
+    def run(k):
+        gate.wait()
+        try:
+            out[k] = work(k)
+        except Exception as error:
+            out[k] = error
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return out
+
+
+def test_create_and_look_up():
+    store = ps.ParamStore()
+    p = store.create("user/emb", (4, 2), dtype="float16", initializer=1.5, trainable=False)
+    assert store["user/emb"] is store.get("user/emb") is p and isinstance(p, ps.Parameter)
+    assert (p.name, p.shape, p.dtype, p.trainable, p.version) == ("user/emb", (4, 2), np.float16, False, 0) and (p.numpy() == 1.5).all()
+    assert store.create("b", 3).numpy().tolist() == [0.0] * 3 and store["b"].dtype == np.float32
+    assert "user/emb" in store and "user" not in store and store.get("user") is None and store.get("x", 7) == 7 and 5 not in store
+    store.create("c", (0, 2)), store.create("d", ())
+    assert len(store) == 4 and p.resize(5).shape == (5, 2)
+
+
+def test_iteration_and_prefixes(store):
+    assert list(store) == store.names() == store.keys() == ["item/emb", "user/bias", "user/emb", "users"]
+    assert store.names("user") == store.names("user/") == ["user/bias", "user/emb"] and store.names("users") == ["users"] and store.names("use") == []
+    assert [p.name for p in store.values("user")] == [n for n, _ in store.items("user")] == ["user/bias", "user/emb"]
+    assert store.num_bytes == 4 * 24 and repr(store).startswith("ParamStore(4 parameters, 96 bytes)\n  item/emb: float32 (2, 3) on cpu")
+
+
+def test_delete(store):
+    held = store["users"]
+    del store["users"]
+    store.delete("user/emb")
+    assert list(store) == ["item/emb", "user/bias"] and held.scatter_add([0], [[1.0] * 3]).version == 1
+    assert store.create("users", (1,)) is not held
+    for call in (store.delete, store.__getitem__, store.__delitem__):
+        with pytest.raises(KeyError, match="nothing/here") as error:
+            call("nothing/here")
+        assert isinstance(error.value, UnknownName) and not str(error.value).startswith("'")
+
+
+@pytest.mark.parametrize("name", ["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "a\nb", "a\0b", "a\\b", "\x7f"])
+def test_bad_names(store, name):
+    for call in (store.create, store.get_or_create):
+        with pytest.raises(ArgumentError, match="name"):
+            call(name, (1,))
+    with pytest.raises(ArgumentError):
+        store.add(ps.Parameter([1.0], name))
+    assert len(store) == 4
+
+
+def test_names_of_any_script(store):
+    assert store.create("wörter/词", (1,)).name in store
+
+
+@pytest.mark.parametrize("name", [None, 5, b"a", ("a",), ["a"]])
+def test_names_that_are_no_text(store, name):
+    for call in (store.create, store.get_or_create, store.scope("user").create, store.scope("user").get_or_create):
+        with pytest.raises(DtypeError, match="must be a str"):
+            call(name, (1,))
+    assert len(store) == 4
+
+
+def test_a_second_creation():
+    store = ps.ParamStore()
+    p = store.create("x", (2, 3))
+    assert store.get_or_create("x", (2, 3)) is p and store.get_or_create("x", [2, 3], np.float32, initializer=9) is p and not p.numpy().any()
+    with pytest.raises(NameInUse, match="use get_or_create"):
+        store.create("x", (2, 3))
+    for call in (store.create, store.get_or_create):
+        for shape, dtype in (((3, 2), "float32"), ((2, 3), "float64"), ((2, 3, 1), "float32")):
+            with pytest.raises(ValueError, match=r"'x' exists with shape \(2, 3\) and dtype float32, not shape"):
+                call("x", shape, dtype)
+    assert store["x"] is p
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"shape": (-1,)}, ShapeError), ({"shape": None}, DtypeError), ({"shape": (2.0,)}, DtypeError), ({"shape": (2**50, 2**9)}, TooLarge),
+        ({"dtype": "float99"}, DtypeError), ({"dtype": object()}, DtypeError), ({"device": "cuda"}, DeviceError), ({"device": None}, DeviceError),
+        ({"trainable": 1}, DtypeError), ({"initializer": "normal"}, DtypeError), ({"initializer": np.zeros(9)}, ShapeError),
+        ({"initializer": 1e39}, ps.errors.ScalarRangeError), ({"initializer": lambda s, d: None}, DtypeError), ({"initializer": lambda s, d: 1.0}, ShapeError),
+        ({"initializer": 1.5, "dtype": "int32"}, DtypeError), ({"initializer": init.normal(seed=0), "dtype": "int32"}, DtypeError),
+        ({"initializer": lambda s, d: np.ones(s), "dtype": "int32"}, DtypeError), ({"initializer": lambda s, d: 1 / 0}, ZeroDivisionError),
+    ],
+)  # fmt: skip
+def test_a_failed_creation_leaves_no_name(options, error):
+    store = ps.ParamStore()
+    with pytest.raises(error):
+        store.create("x", **{"shape": (4, 2), **options})
+    assert len(store) == 0 and store.create("x", (1,)).shape == (1,)
+
+
+def test_add(store):
+    p = ps.Parameter([1.0], "given")
+    assert store.add(p) is p and store["given"] is p and store.add(p) is p
+    assert store.add(ps.Parameter([2.0]), "user/given").name == "user/given"
+    for other in (ps.Parameter([2.0], "given"), store["users"]):
+        with pytest.raises(NameInUse):
+            store.add(other, "given")
+    with pytest.raises(DtypeError):
+        store.add(np.zeros(2))
+
+
+def test_scope(store):
+    user = store.scope("user")
+    assert list(user) == user.names() == ["bias", "emb"] and len(user) == 2 and user["emb"] is store["user/emb"] is user.get("emb")
+    assert "emb" in user and "users" not in user and user.create("deep/er", (1,)) is store["user/deep/er"] is user.scope("deep")["er"]
+    assert user.get_or_create("emb", (2, 3)) is store["user/emb"] and user.get("none", 3) == 3 and "4 param" not in repr(user)
+    user.delete("emb")
+    assert "user/emb" not in store
+    with pytest.raises(UnknownName, match="user/emb"):
+        user["emb"]
+    for bad in ("", "/", "a//b", None, 5):
+        with pytest.raises(ParamstoreError):
+            store.scope(bad)
+
+
+@pytest.mark.parametrize("initializer", [init.normal(0.5, 0.1, seed=3), init.uniform(-1, 1, seed=3), init.constant(2), init.zeros(), init.ones()], ids=repr)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
+def test_the_size_of_the_chunks_does_not_matter(initializer, dtype):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    whole = ps.ParamStore().create("x", (13, 7), dtype, initializer=initializer).value
+    for rows in (1, 2, 5, 13, 99):
+        out = np.full_like(whole, 7)
+        buffers.fill(out, initializer, rows_at_a_time=rows)
+        assert out.tobytes() == whole.tobytes()
+    assert np.array_equal(initializer((13, 7), dtype), whole)
+
+
+def test_initializers():
+    wide = init.normal(1, 2, seed=0)((200, 200), "float64")
+    assert abs(wide.mean() - 1) < 0.05 and abs(wide.std() - 2) < 0.05
+    flat = init.uniform(-2, 4, seed=0)((200, 200), "float32")
+    assert flat.min() >= -2 and flat.max() < 4 and abs(flat.mean() - 1) < 0.05 and flat.dtype == np.float32
+    assert init.normal(seed=1)((9,), "float32").tolist() != init.normal(seed=2)((9,), "float32").tolist()
+    assert init.normal()((9,), "float32").tolist() != init.normal()((9,), "float32").tolist()
+    store = ps.ParamStore()
+    given = np.arange(6).reshape(3, 2)
+    assert store.create("array", (3, 2), initializer=given).numpy().tolist() == given.tolist()
+    assert store.create("call", (3, 2), initializer=lambda shape, dtype: np.full(shape, 4, dtype)).numpy().tolist() == [[4.0] * 2] * 3
+    assert store.create("text", (2,), "U3", initializer="ab").numpy().tolist() == ["ab", "ab"]
+    for dtype, nothing in (("U3", ""), (np.dtypes.StringDType(), ""), (object, 0), ("M8[s]", np.datetime64(0, "s")), ([("a", "i4")], (0,))):
+        assert store.create(f"nothing/{dtype}", (2,), dtype).numpy().tolist() == [nothing, nothing]
+    for bad in ((init.normal, {"std": -1}), (init.normal, {"mean": np.nan}), (init.normal, {"seed": -1}), (init.uniform, {"low": 2, "high": 1}), (init.uniform, {"seed": 1.5})):
+        with pytest.raises(ArgumentError):
+            bad[0](**bad[1])
+
+
+def test_a_table_needs_no_second_one():
+    """NumPy reports its allocations to tracemalloc: the peak is the table and one chunk, never a second table."""
+    nbytes = 4 * buffers.CHUNK_BYTES
+    tracemalloc.start()
+    try:
+        p = ps.ParamStore().create("big", (nbytes // 256, 64), initializer=init.uniform(seed=0))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert p.nbytes == nbytes and p.value[-1].all()
+    assert nbytes <= peak < nbytes + 1.5 * buffers.CHUNK_BYTES
+
+
+def test_get_or_create_from_many_threads():
+    previous = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            store, calls = ps.ParamStore(), []
+
+            def initializer(shape, dtype, calls=calls):
+                calls.append(shape)
+                return np.ones(shape, dtype)
+
+            got = in_threads(8, lambda k, store=store, initializer=initializer: store.get_or_create("x", (3, 2), initializer=initializer))
+            assert all(p is store["x"] for p in got) and len(calls) == 1 and store["x"].numpy().all()
+    finally:
+        sys.setswitchinterval(previous)
+
+
+def test_create_from_many_threads():
+    store = ps.ParamStore()
+    got = in_threads(8, lambda k: store.create("x", (3, 2), initializer=init.normal(seed=k)))
+    assert sum(isinstance(p, ps.Parameter) for p in got) == 1 and sum(isinstance(p, NameInUse) for p in got) == 7
+
+    def work(k):
+        for i in range(50):
+            store.create(f"own/{k}/{i}", (2,))
+            store.names("own"), store.num_bytes, list(store.items())
+            if i % 2:
+                store.delete(f"own/{k}/{i}")
+
+    assert in_threads(8, work) == [None] * 8 and len(store) == 1 + 8 * 25
+
+
+def test_another_thread_makes_it_where_one_fails():
+    """The second waits for the first, whose initializer fails, and then makes the Parameter itself."""
+    store, started, go = ps.ParamStore(), threading.Event(), threading.Event()
+
+    def failing(shape, dtype):
+        started.set()
+        assert go.wait(5)
+        raise OSError("no data")
+
+    def work(k):
+        if k == 0:
+            return store.get_or_create("x", (2,), initializer=failing)
+        assert started.wait(5) and "x" not in store
+        threading.Timer(0.05, go.set).start()
+        return store.get_or_create("x", (2,), initializer=5)
+
+    first, second = in_threads(2, work)
+    assert isinstance(first, OSError) and second is store["x"] and second.numpy().tolist() == [5.0, 5.0]
+
+
+def test_a_long_creation_stops_nobody():
+    store, started, go = ps.ParamStore(), threading.Event(), threading.Event()
+
+    def slow(shape, dtype):
+        started.set()
+        assert go.wait(5)
+        return np.ones(shape, dtype)
+
+    maker = threading.Thread(target=lambda: store.create("slow", (2,), initializer=slow))
+    maker.start()
+    assert started.wait(5)
+    assert store.create("quick", (2,)) is store["quick"] and "slow" not in store and store.names() == ["quick"]
+    with pytest.raises(NameInUse):
+        store.add(ps.Parameter([1.0]), "slow")
+    go.set()
+    maker.join()
+    assert store["slow"].numpy().tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))], ids=["deepcopy", "pickle"])
+def test_copies_are_by_value(store, duplicate):
+    store["users"].scatter_add([0], [[1.0] * 3])
+    twin = duplicate(store)
+    store["users"].scatter_add([0], [[1.0] * 3])
+    assert list(twin) == list(store) and twin["users"].name == "users" and twin["users"].version == 1
+    assert twin["users"].numpy()[0].tolist() == [1.0] * 3 and twin.create("new", (1,)) is not None and "new" not in store
+    assert len(duplicate(ps.ParamStore())) == 0 and duplicate(ps.ParamStore()).create("x", (1,)).name == "x"
