@@ -62,7 +62,7 @@ def wrapped(value: Any, dtype: np.dtype[Any] | None) -> Array:
         raise DtypeError(f"{call}: value.dtype = {array.dtype} must be {dtype}")
     if not array.flags.writeable:
         raise TargetError(f"{call}: value is read-only")
-    if not array.flags.c_contiguous or (0 in array.strides and array.size > 1):
+    if not array.flags.c_contiguous:
         raise TargetError(f"{call}: value must be C-contiguous without overlap; its strides are {array.strides} for shape {array.shape}")
     if not array.flags.aligned:
         raise TargetError(f"{call}: value is not aligned to its items of {array.dtype.itemsize} bytes")

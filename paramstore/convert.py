@@ -40,6 +40,8 @@ def array_of(call: str, argument: str, value: Any, dtype: Any = None) -> Array:
     """
     if type(value) is np.ndarray and dtype is None:
         return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise DtypeError(f"{call}: {argument} is a masked array; fill it first, its mask would be lost")
     if hasattr(value, "__cuda_array_interface__") and getattr(value, "__array__", None) is None or type(value).__module__.startswith("cupy"):
         raise DeviceError(f"{call}: {argument} is a {type(value).__name__} on a GPU, the call runs on the CPU; copy it over first")
     if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):

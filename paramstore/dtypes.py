@@ -53,6 +53,8 @@ def kind(dtype: np.dtype[Any]) -> str:
 
 def resolve(call: str, dtype: Any) -> np.dtype[Any]:
     """A NumPy dtype in native byte order from anything that names one, ``"bfloat16"`` included if `ml_dtypes` is installed."""
+    if dtype is None:
+        raise DtypeError(f"{call}: dtype = None is no data type")  # NumPy would read it as float64
     try:
         found: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError, OverflowError, SyntaxError):

@@ -209,8 +209,8 @@ class Parameter:
 
     @staticmethod
     def _only_ids(call: str, ids: Any) -> None:
-        if ids is None or ids is Ellipsis or isinstance(ids, slice) or (isinstance(ids, tuple) and not all(isinstance(i, int) for i in ids)):
-            raise DtypeError(f"{call}: ids = {ids!r} must be integers; slices go through p.value[...]")
+        if ids is None or ids is Ellipsis or isinstance(ids, (slice, tuple)):
+            raise DtypeError(f"{call}: ids = {ids!r} must be row ids: an integer, a list or an array; cells and slices go through p.value[...]")
 
     def resize(self, rows: int, initializer: Any = None) -> Parameter:
         """Gives the table another number of rows, in a new buffer: the first rows stay, new ones are zeros or come from ``initializer``.
@@ -240,7 +240,7 @@ class Parameter:
     # -- copies -----------------------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Parameter:
-        return type(self)(self.read(), self._name, trainable=self.trainable)
+        return _rebuilt(*self.__reduce__()[1])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         import copy

@@ -37,7 +37,7 @@ class ParamStore:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._params: dict[str, Parameter] = {}
-        self._pending: dict[str, threading.Event] = {}
+        self._pending: dict[str, tuple[threading.Event, int]] = {}  # being made, and by which thread
 
     def create(
         self, name: str, shape: Any, dtype: Any = "float32", *, initializer: Any = None, device: str = "cpu", trainable: bool = True
@@ -93,11 +93,14 @@ class ParamStore:
                 existing = self._params.get(name)
                 other = self._pending.get(name)
                 if existing is None and other is None:
-                    self._pending[name] = mine = threading.Event()
+                    mine = threading.Event()
+                    self._pending[name] = mine, threading.get_ident()
                     return mine
             if existing is None:
                 assert other is not None
-                other.wait()
+                if other[1] == threading.get_ident():
+                    raise NameInUse(f"{call}: {name!r} is being made by this very thread; its initializer must not ask for it")
+                other[0].wait()
                 continue
             same = existing.shape == shape and existing.dtype == dtype
             if reuse and same:
@@ -156,6 +159,8 @@ class ParamStore:
         >>> store.names("user")
         ['user/bias', 'user/emb']
         """
+        if not isinstance(prefix, str):
+            raise DtypeError(f"names: prefix = {prefix!r} must be a str, not {type(prefix).__name__}")
         with self._lock:
             found = sorted(self._params)
         stem = prefix.rstrip("/")

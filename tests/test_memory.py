@@ -224,6 +224,12 @@ def test_tuples_of_no_indices_address_the_whole():
     assert ps.gather_nd(table(), np.zeros((2, 0), int)).tolist() == [table().tolist()] * 2
 
 
+def test_an_axis_of_length_1_may_have_any_stride():
+    x = np.zeros(3)[None]
+    assert x.strides[0] == 0
+    assert ps.Parameter(x, copy=False).scatter_add([0, 0], np.ones((2, 3))).numpy().tolist() == x.tolist() == [[2.0] * 3]
+
+
 def test_a_private_table_outlives_its_source():
     source = table()
     p = ps.Parameter(source)

@@ -250,6 +250,8 @@ def test_copies_are_by_value(duplicate):
 def test_the_lock_is_public_and_reentrant():
     p, entered = ps.Parameter(table()), threading.Event()
     other = threading.Thread(target=lambda: (p.scatter_add([0], [[1.0, 1.0]], use_locking=True), entered.set()))
+    assert p.lock.acquire(timeout=5) and p.lock.acquire(timeout=5)
+    p.lock.release(), p.lock.release()
     with p.lock, p.lock:
         p.scatter_add([0], [[1.0, 1.0]], use_locking=True)
         p.assign(p.read(), use_locking=True)

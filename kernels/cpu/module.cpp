@@ -3,6 +3,7 @@
 #include <string>
 
 #include "arrays.h"
+#include "plan.h"
 #include "pool.h"
 #include "scatter.h"
 
@@ -217,6 +218,7 @@ NB_MODULE(_cpu, m) {
     m.def("isa", [] { return ps::hot().name; });
     m.def("set_num_threads", &ps::set_threads, "n"_a);
     m.def("get_num_threads", &ps::get_num_threads);
+    m.def("force_plan", &ps::force_plan, "kind"_a);  // for tests: the number of a Plan::Kind, or -1
     m.def("scatter_rows", &ps::scatter_rows_, "op"_a, "dtype"_a, "data"_a, "ids"_a, "updates"_a, "bounds"_a, "wrap"_a);
     m.def("scatter_elements", &ps::scatter_elements_, "op"_a, "dtype"_a, "data"_a, "axis"_a, "indices"_a, "updates"_a,
           "bounds"_a, "wrap"_a);
@@ -224,5 +226,6 @@ NB_MODULE(_cpu, m) {
     m.def("gather_elements", &ps::gather_elements_, "dtype"_a, "data"_a, "axis"_a, "indices"_a, "out"_a, "bounds"_a,
           "wrap"_a);
     m.def("flatten_tuples", &ps::flatten_tuples_, "indices"_a, "dims"_a, "out"_a, "bounds"_a, "wrap"_a);
-    m.def("fast_rows", &ps::fast_rows_, "op"_a, "data"_a, "indices"_a, "updates"_a, "bounds"_a);
+    m.def("fast_rows", &ps::fast_rows_, "op"_a, "data"_a, "indices"_a.none(), "updates"_a.none(),
+          "bounds"_a);  // None, too, is for the general path to refuse
 }

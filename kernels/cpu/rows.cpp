@@ -2,32 +2,10 @@
 
 #include "block.h"
 #include "check.h"
-#include "scatter.h"
+#include "plan.h"
 
 namespace ps {
 namespace {
-
-// Bytes of a row for one thread; shorter stripes lose more to scattered reads than they gain by even work.
-constexpr i64 kStripe = 2048;
-
-struct Plan {
-    enum Kind { kSerial, kColumns, kOwner } kind;
-    int parts;
-};
-
-// Every plan gives the same bits: two threads never share a target, and each takes its targets' updates in C order.
-//   columns   each thread takes a stripe of every row: even work, whatever the ids
-//   owner     each thread scans all ids and takes the rows that it owns
-Plan plan_rows(const RowsCall& call, int threads) {
-    const i64 row_bytes = call.width * call.cell.item;
-    const int stripes = (int)std::min<i64>(threads, row_bytes / kStripe);
-    const i64 groups = (call.range.size >> group_shift(row_bytes)) + 1;
-    if (threads <= 1) return {Plan::kSerial, 1};
-    if (stripes == threads) return {Plan::kColumns, threads};
-    if (groups >= 4 * threads && scan_pays(row_bytes, threads)) return {Plan::kOwner, threads};
-    if (stripes > 1) return {Plan::kColumns, stripes};
-    return {Plan::kSerial, 1};
-}
 
 // All ids, columns [first, last).
 void apply_stripe(const RowsCall& call, i64 first, i64 last) {
@@ -71,7 +49,7 @@ void apply_owned(const RowsCall& call, Owner owner) {
 }  // namespace
 
 Fault scatter_rows(const RowsCall& call) {
-    Lease lease(threads_worth(call.bytes()));
+    Lease lease(plan_is_forced() ? kMaxThreads : threads_worth(call.bytes()));
     if (Fault fault = check_ids(call.ids, call.range, lease)) return fault;
     if (call.check_zero)
         if (Fault fault = check_divisors(call.updates, call.cell.item, call.ids.n * call.width, lease)) return fault;
@@ -93,6 +71,9 @@ Fault scatter_rows(const RowsCall& call) {
             lease.run(plan.parts, [&](int i) { apply_owned(call, {shift, plan.parts, i}); });
             break;
         }
+        case Plan::kStreams:
+            if (!scatter_streams(call, plan.parts, lease)) apply_stripe(call, 0, call.width);
+            break;
     }
     return {};
 }
