@@ -104,7 +104,7 @@ void apply_owned(const ElementsCall& call, Owner owner) {
         const i64 n = std::min(kScan, call.ids.n - start);
         hot().resolve(call.ids.part(start, n), call.range, targets);
         cursor.place(targets, n);
-        block.append(targets, n, start, [owner](i64 target) { return (target >= 0) & owner.owns(target); });
+        block.append_owned(targets, n, start, owner);
         if (block.n > kBlock - kScan) flush();
     }
     flush();

@@ -17,6 +17,7 @@ using ps::Cell;
 using ps::CellRow;
 using ps::Hot;
 using ps::Ids;
+using ps::Owner;
 using ps::Range;
 
 constexpr i64 kLine = 64;       // bytes of a cache line
@@ -77,7 +78,8 @@ void block(T* data, i64 stride, i64 width, const i64* rows, const i64* pos, i64 
     for (i64 i = 0; i < n; ++i) {
         if (i + kAhead < n) {
             prefetch_row((const char*)(data + rows[i + kAhead] * stride), width * (i64)sizeof(T));
-            if (pos) prefetch_row((const char*)(updates + pos[i + kAhead] * stride), width * (i64)sizeof(T));
+            if (pos && width * sizeof(T) >= kLine / 2)
+                prefetch_row((const char*)(updates + pos[i + kAhead] * stride), width * (i64)sizeof(T));
         }
         T* x = data + rows[i] * stride;
         const T* u = updates + (pos ? pos[i] : i) * stride;
@@ -100,6 +102,120 @@ void apply(char* data, i64 stride, i64 width, const i64* rows, const i64* pos, i
         case 16: return block<Op, T, 16>(x, stride, width, rows, pos, n, u);
         default: return block<Op, T, 0>(x, stride, width, rows, pos, n, u);
     }
+}
+
+// ---- straight from the ids ----------------------------------------------------------------------------------------
+
+template <class I> struct IdsOf {
+    const I* ids;
+    PS_HD i64 operator[](i64 i) const { return __atomic_load_n(ids + i, __ATOMIC_RELAXED); }
+};
+struct IdsEither {  // for rows wide enough to hide the branch
+    Ids ids;
+    PS_HD i64 operator[](i64 i) const {
+        return ids.wide ? IdsOf<i64>{(const i64*)ids.data}[i] : IdsOf<i32>{(const i32*)ids.data}[i];
+    }
+};
+
+// The row of an id that is not in [0, size); -1 if it has none.
+__attribute__((noinline, cold)) i64 place_outside(i64 id, Range range) {
+    if (range.wrap && id < 0) id += range.size;
+    if (id >= 0 && id < range.size) return id;
+    if (range.bounds == ps::kClip) return id < 0 ? 0 : range.size - 1;
+    return -1;
+}
+
+template <class Op, class T, int Fixed, bool Ahead, class At>
+void direct_rows(T* data, i64 stride, i64 width, At ids, i64 n, Range range, const T* updates) {
+    if (Fixed) stride = width = Fixed;
+    const i64 bytes = width * (i64)sizeof(T);
+    const bool stripe = width < stride;  // whoever reads only a part of each update must fetch it himself
+    for (i64 i = 0; i < n; ++i) {
+        if (Ahead && i + kAhead < n) {
+            prefetch_row((const char*)((u64)data + (u64)ids[i + kAhead] * (u64)stride * sizeof(T)), bytes);
+            if (!Fixed && stripe) prefetch_row((const char*)(updates + (i + kAhead) * stride), bytes);
+        }
+        i64 row = ids[i];
+        if (__builtin_expect((u64)row >= (u64)range.size, 0)) {
+            row = place_outside(row, range);
+            if (row < 0) continue;
+        }
+        T* x = data + row * stride;
+        const T* u = updates + i * stride;
+        if (Fixed)
+            Lanes<Op, T, Fixed ? Fixed : 1>::apply(x, u);
+        else
+            combine_row<Op, T>(x, u, width);
+    }
+}
+
+template <class Op, class T, class I>
+void direct_cells(T* data, const I* ids, i64 n, Range range, const T* updates) {
+    constexpr i64 kNear = 1 << 17;  // bytes of a table that the second-level cache holds: fetching ahead only costs
+    if (range.size * (i64)sizeof(T) > kNear)
+        direct_rows<Op, T, 1, true>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);
+    else
+        direct_rows<Op, T, 1, false>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);
+}
+
+template <class Op, class T>
+void direct(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates) {
+    T* x = (T*)data;
+    const T* u = (const T*)updates;
+    const IdsEither at{ids};
+    switch (width == stride ? width : 0) {
+        case 1:
+            if (ids.wide) return direct_cells<Op, T>(x, (const i64*)ids.data, ids.n, range, u);
+            return direct_cells<Op, T>(x, (const i32*)ids.data, ids.n, range, u);
+        case 2: return direct_rows<Op, T, 2, true>(x, stride, width, at, ids.n, range, u);
+        case 4: return direct_rows<Op, T, 4, true>(x, stride, width, at, ids.n, range, u);
+        case 8: return direct_rows<Op, T, 8, true>(x, stride, width, at, ids.n, range, u);
+        case 16: return direct_rows<Op, T, 16, true>(x, stride, width, at, ids.n, range, u);
+        default: return direct_rows<Op, T, 0, true>(x, stride, width, at, ids.n, range, u);
+    }
+}
+
+// ---- targets by owner ---------------------------------------------------------------------------------------------
+
+i64 split(const i64* targets, i64 n, i64 first, Owner owner, i64* rows, i64* pos) {
+    i64 kept = 0, i = 0;
+#if defined(__AVX2__)
+    static_assert(ps::kSplitRoom >= 4, "whole vectors are stored");
+    // Lane permutations that move the chosen ones of four 64-bit lanes to the front.
+    alignas(32) static const int front[16][8] = {
+#define PS_LANE(k) 2 * (k), 2 * (k) + 1
+#define PS_FOUR(a, b, c, d) {PS_LANE(a), PS_LANE(b), PS_LANE(c), PS_LANE(d)}
+        PS_FOUR(0, 0, 0, 0), PS_FOUR(0, 0, 0, 0), PS_FOUR(1, 0, 0, 0), PS_FOUR(0, 1, 0, 0),
+        PS_FOUR(2, 0, 0, 0), PS_FOUR(0, 2, 0, 0), PS_FOUR(1, 2, 0, 0), PS_FOUR(0, 1, 2, 0),
+        PS_FOUR(3, 0, 0, 0), PS_FOUR(0, 3, 0, 0), PS_FOUR(1, 3, 0, 0), PS_FOUR(0, 1, 3, 0),
+        PS_FOUR(2, 3, 0, 0), PS_FOUR(0, 2, 3, 0), PS_FOUR(1, 2, 3, 0), PS_FOUR(0, 1, 2, 3),
+#undef PS_FOUR
+#undef PS_LANE
+    };
+    const __m128i shift = _mm_cvtsi32_si128(owner.shift);
+    const __m256i spread = _mm256_set1_epi64x(ps::kSpread), parts = _mm256_set1_epi64x(owner.parts);
+    const __m256i self = _mm256_set1_epi64x(owner.self), four = _mm256_set1_epi64x(4);
+    __m256i place = _mm256_setr_epi64x(first, first + 1, first + 2, first + 3);
+    for (; i + 4 <= n; i += 4) {
+        const __m256i target = _mm256_loadu_si256((const __m256i*)(targets + i));
+        const __m256i group = _mm256_srl_epi64(target, shift);
+        const __m256i hash = _mm256_mul_epu32(_mm256_xor_si256(group, _mm256_srli_epi64(group, 32)), spread);
+        const __m256i theirs = _mm256_srli_epi64(_mm256_mul_epu32(hash, parts), 32);
+        const __m256i mine = _mm256_andnot_si256(target, _mm256_cmpeq_epi64(theirs, self));  // the sign: not below 0
+        const int chosen = _mm256_movemask_pd(_mm256_castsi256_pd(mine));
+        const __m256i order = _mm256_load_si256((const __m256i*)front[chosen]);
+        _mm256_storeu_si256((__m256i*)(rows + kept), _mm256_permutevar8x32_epi32(target, order));
+        _mm256_storeu_si256((__m256i*)(pos + kept), _mm256_permutevar8x32_epi32(place, order));
+        kept += __builtin_popcount((unsigned)chosen);
+        place = _mm256_add_epi64(place, four);
+    }
+#endif
+    for (; i < n; ++i) {
+        rows[kept] = targets[i];
+        pos[kept] = first + i;
+        kept += (targets[i] >= 0) & (ps::owner_of(targets[i], owner) == owner.self);
+    }
+    return kept;
 }
 
 // ---- gather ----------------------------------------------------------------------------------------------------
@@ -171,11 +287,12 @@ i64 resolve(Ids ids, Range range, i64* rows) {
 
 // lowest and highest are inclusive, so that they fit the id's own type.
 template <class I> i64 first_outside(const I* ids, i64 n, I lowest, I highest, i64* value) {
+    using U = typename unsigned_of<I>::type;
     for (i64 start = 0; start < n; start += kScreen) {
         const i64 stop = start + kScreen < n ? start + kScreen : n;
-        I bad = 0;
-        for (i64 i = start; i < stop; ++i) bad |= (I)(ids[i] < lowest) | (I)(ids[i] > highest);
-        if (!bad) continue;
+        U bad = 0;  // the sign of either difference; where one of them wraps, the other shows it
+        for (i64 i = start; i < stop; ++i) bad |= ((U)ids[i] - (U)lowest) | ((U)highest - (U)ids[i]);
+        if ((I)bad >= 0) continue;
         for (i64 i = start; i < stop; ++i) {
             const I id = ids[i];
             if (id < lowest || id > highest) {
@@ -222,9 +339,9 @@ template <class Op, class T, int Kind> constexpr Cell cell() {
     if constexpr ((Op::kinds & Kind) != 0) {
         using View = typename Op::template view<T>;
         using Canonical = typename View::canonical;
-        return {apply<Op, Canonical>, View::factor, (int)sizeof(Canonical)};
+        return {direct<Op, Canonical>, apply<Op, Canonical>, View::factor, (int)sizeof(Canonical)};
     } else {
-        return {nullptr, 0, 0};
+        return {nullptr, nullptr, 0, 0};
     }
 }
 
@@ -249,6 +366,7 @@ const Hot table = {
     },
     gather,
     resolve,
+    split,
     find_outside,
     find_zero,
 };

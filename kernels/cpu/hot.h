@@ -10,11 +10,18 @@ namespace ps {
 using ApplyFn = void (*)(char* data, i64 stride, i64 width, const i64* rows, const i64* pos, i64 n,
                          const char* updates);
 
+// data[ids[i], :width] = op(data[ids[i], :width], updates[i, :width]), rows `stride` items apart. Each id is read once more,
+// and where it is used it is held against the range: one that has become bad since it was checked is left out.
+using DirectFn = void (*)(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates);
+
 struct Cell {
+    DirectFn direct;
     ApplyFn apply;  // nullptr: no such operator for this dtype
     int factor;     // items as the function counts them per element; for kRaw multiply by the item size
     int item;       // bytes of such an item
 };
+
+constexpr i64 kSplitRoom = 8;
 
 struct CellRow {
     Cell cell[kDtypes + 1];
@@ -30,6 +37,10 @@ struct Hot {
     // Reads each id once; rows[i] becomes its place in [0, size), or -1 where it has none. Returns how many have none.
     // Under kRaise an id out of range has none, as under kDrop: the caller has checked before. kClip needs size > 0.
     i64 (*resolve)(Ids ids, Range range, i64* rows);
+
+    // Appends those targets (first, first + 1, ... are their positions) that `owner` owns to rows and pos, each of which
+    // needs room for n and kSplitRoom more; targets below 0 have no owner. Returns how many there are.
+    i64 (*split)(const i64* targets, i64 n, i64 first, Owner owner, i64* rows, i64* pos);
 
     // Position of the first id outside [low, high), or n; *value receives that id.
     i64 (*find_outside)(Ids ids, i64 low, i64 high, i64* value);

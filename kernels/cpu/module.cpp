@@ -1,6 +1,11 @@
 // paramstore._cpu: the CPU kernels, as functions of ndarrays. See scatter.h for what they compute.
 #define PS_IMPORTS_NUMPY
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "arrays.h"
 #include "plan.h"
@@ -12,10 +17,33 @@ namespace {
 
 constexpr i64 kKeepGil = 1 << 14;  // bytes of traffic; letting the GIL go and getting it back costs more than this
 
+// A daemon thread that asks for the GIL while the interpreter ends is killed by pthread_exit, which cannot unwind through
+// C++ destructors and catch blocks. So no call may be without the GIL then: the end waits for those that are (atexit),
+// and later ones keep it.
+std::atomic<int> g_without_gil{0};
+std::atomic<bool> g_closing{false};
+[[maybe_unused]] const int g_registered = pthread_atfork(nullptr, nullptr, [] { g_without_gil = 0; });
+
+void close() {
+    g_closing = true;
+    while (g_without_gil > 0) {
+        nb::gil_scoped_release release;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
 template <class Run> Fault without_gil(i64 bytes, Run&& run) {
     if (bytes < kKeepGil) return run();
-    nb::gil_scoped_release release;
-    return run();
+    Fault fault;
+    ++g_without_gil;
+    if (g_closing) {
+        fault = run();
+    } else {
+        nb::gil_scoped_release release;
+        fault = run();
+    }
+    --g_without_gil;
+    return fault;
 }
 
 Cell find_cell(int op, int dtype, i64 itemsize) {
@@ -181,6 +209,34 @@ nb::object fast_rows_(nb::handle op_, nb::handle data_, nb::handle indices_, nb:
     return as_result(without_gil(call.bytes(), [&] { return scatter_rows(call); }));
 }
 
+// out[..., :] = data[indices[...], :] as a new array; NotImplemented for what fast_rows_ would pass on, and for a fault.
+nb::object fast_gather_(nb::handle data_, nb::handle indices_, int bounds) {
+    const nb::object pass = nb::borrow(Py_NotImplemented);
+    if (!is_plain(data_, NPY_ARRAY_CARRAY_RO) || !is_plain(indices_, NPY_ARRAY_CARRAY_RO)) return pass;
+    const Array data{reinterpret_cast<PyArrayObject*>(data_.ptr())};
+    const Array indices{reinterpret_cast<PyArrayObject*>(indices_.ptr())};
+    const int index_dtype = dtype_of(indices), lead = indices.ndim(), row = data.ndim() - 1;
+    if (dtype_of(data) < 0 || (index_dtype != dtype_code_int32 && index_dtype != dtype_code_int64)) return pass;
+    if (row < 0 || lead + row > kMaxDims) return pass;
+
+    npy_intp shape[kMaxDims];
+    i64 width = data.itemsize();
+    for (int d = 0; d < lead; ++d) shape[d] = indices.shape()[d];
+    for (int d = 0; d < row; ++d) {
+        shape[lead + d] = data.shape()[1 + d];
+        width *= data.shape()[1 + d];
+    }
+    nb::object out = nb::steal(PyArray_SimpleNew(lead + row, shape, PyArray_TYPE(data.object)));
+    if (!out.is_valid()) {
+        PyErr_Clear();  // no memory: the general path says so
+        return pass;
+    }
+    const GatherRowsCall call{data.data(), width, {indices.data(), index_dtype == dtype_code_int64, indices.size()},
+                              {data.shape()[0], as_bounds(bounds), false},
+                              PyArray_BYTES(reinterpret_cast<PyArrayObject*>(out.ptr()))};
+    return without_gil(call.bytes(), [&] { return gather_rows(call); }) ? pass : out;
+}
+
 nb::list scatter_cells() {
     nb::list cells;
     for (int op = 0; op < kOps; ++op)
@@ -213,9 +269,11 @@ NB_MODULE(_cpu, m) {
     ps::hot();  // an unknown PARAMSTORE_ISA fails here, and not in the first call
     m.attr("OPS") = ps::names(ps::kOpInfo);
     m.attr("DTYPES") = ps::names(ps::kDtypeInfo);
+    m.def("fast_gather", &ps::fast_gather_, "data"_a, "indices"_a.none(), "bounds"_a);
     m.def("scatter_cells", &ps::scatter_cells);
     m.def("gather_cells", [] { return nb::list(ps::names(ps::kDtypeInfo)); });
     m.def("isa", [] { return ps::hot().name; });
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&ps::close));
     m.def("set_num_threads", &ps::set_threads, "n"_a);
     m.def("get_num_threads", &ps::get_num_threads);
     m.def("force_plan", &ps::force_plan, "kind"_a);  // for tests: the number of a Plan::Kind, or -1

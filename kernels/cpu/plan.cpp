@@ -10,8 +10,9 @@ namespace {
 
 std::atomic<int> g_forced{-1};
 
-// Bytes of a row for one thread; shorter stripes lose more to scattered reads than they gain by even work.
-constexpr i64 kStripe = 2048;
+// Bytes of a row for one thread: two lines, which the hardware fetches together.
+constexpr i64 kStripe = 128;
+constexpr i64 kWide = 2048;  // stripes that are long enough to be read as well as whole rows
 
 // The part of an evenly spaced sample of the ids that repeats an id seen before, in percent.
 int repeats(const RowsCall& call) {
@@ -44,8 +45,9 @@ Plan plan_rows(const RowsCall& call, int threads) {
     const i64 row_bytes = call.width * call.cell.item;
     const int stripes = (int)std::min<i64>(threads, row_bytes / kStripe);
     const i64 groups = (call.range.size >> group_shift(row_bytes)) + 1;
-    if (stripes == threads) return {Plan::kColumns, threads};
+    if (row_bytes >= kWide * threads) return {Plan::kColumns, threads};
     if (row_bytes >= 32 && spans_are_apart(call)) return {Plan::kStreams, threads};
+    if (stripes == threads) return {Plan::kColumns, threads};
     if (groups >= 4 * threads && scan_pays(row_bytes, threads)) return {Plan::kOwner, threads};
     if (stripes > 1) return {Plan::kColumns, stripes};
     return {Plan::kSerial, 1};

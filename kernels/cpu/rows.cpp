@@ -9,23 +9,8 @@ namespace {
 
 // All ids, columns [first, last).
 void apply_stripe(const RowsCall& call, i64 first, i64 last) {
-    const i64 item = call.cell.item, row_bytes = call.width * item;
-    char* data = call.data + first * item;
-    const char* updates = call.updates + first * item;
-    Block block;
-    i64 rows[kBlock];
-    for (i64 start = 0; start < call.ids.n; start += kBlock) {
-        const i64 n = std::min(kBlock, call.ids.n - start);
-        const i64 missing = hot().resolve(call.ids.part(start, n), call.range, rows);
-        const char* u = updates + start * row_bytes;
-        if (!missing) {
-            call.cell.apply(data, call.width, last - first, rows, nullptr, n, u);
-            continue;
-        }
-        block.n = 0;
-        block.append(rows, n, 0, [](i64 row) { return row >= 0; });
-        call.cell.apply(data, call.width, last - first, block.target, block.pos, block.n, u);
-    }
+    const i64 offset = first * call.cell.item;
+    call.cell.direct(call.data + offset, call.width, last - first, call.ids, call.range, call.updates + offset);
 }
 
 // All columns, those ids whose row belongs to `owner`.
@@ -40,7 +25,7 @@ void apply_owned(const RowsCall& call, Owner owner) {
     for (i64 start = 0; start < call.ids.n; start += kScan) {
         const i64 n = std::min(kScan, call.ids.n - start);
         hot().resolve(call.ids.part(start, n), call.range, rows);
-        block.append(rows, n, start, [owner](i64 row) { return (row >= 0) & owner.owns(row); });
+        block.append_owned(rows, n, start, owner);
         if (block.n > kBlock - kScan) flush();
     }
     flush();

@@ -104,7 +104,7 @@ void apply_waiting(const RowsCall& call, const Waiting* waiting, int parts, Owne
             for (i64 i = start; i < start + n; ++i) {
                 block.target[block.n] = list.row[i];
                 block.pos[block.n] = list.pos[i];
-                block.n += owner.owns(list.row[i]);
+                block.n += owner_of(list.row[i], owner) == owner.self;
             }
             if (block.n > kBlock - kScan) apply_block(call, block);
         }

@@ -43,6 +43,19 @@ struct Fault {
     explicit operator bool() const { return kind != kNone; }
 };
 
+// Which of `parts` threads owns a target: neighbours within a group of 2^shift share an owner, so that two threads seldom
+// write into one cache line; groups are spread by a multiplicative hash, because ids often follow a pattern.
+// In 32-bit products, which vector units have.
+struct Owner {
+    int shift, parts, self;
+};
+constexpr unsigned kSpread = 0x9E3779B1u;
+__attribute__((always_inline)) inline int owner_of(i64 target, Owner owner) {
+    const u64 group = (u64)target >> owner.shift;
+    const unsigned hash = (unsigned)(group ^ group >> 32) * kSpread;
+    return (int)((u64)hash * (unsigned)owner.parts >> 32);
+}
+
 constexpr i64 kBlock = 1024;           // ids resolved into private memory at a time
 constexpr i64 kBytesPerThread = 1 << 16;  // less traffic than this is not worth waking a thread for
 
