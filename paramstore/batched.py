@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import bounds as rule
-from . import convert, dispatch, normalize, registry
+from . import convert, dispatch, dtypes, normalize, registry
+from .backends import cpu
 from .convert import Array
 from .errors import DtypeError, IndexOutOfBounds, ShapeError
 from .normalize import Call
@@ -70,6 +71,14 @@ def gather(
 
     The result has the shape ``params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]``.
     """
+    if cpu.fast_gather is not None and type(params) is np.ndarray and type(axis) is int and axis == 0 and batch_dims == 0:
+        # The native kernel at once; what it cannot take, a bad index included, goes the general way.
+        plain_rule = isinstance(bounds, str) and (bounds == "raise" or not wrap) and (widths is None or {"int32", "int64"} <= set(widths))
+        rule_number = rule.BOUNDS.get(bounds) if plain_rule else None
+        if rule_number is not None and registry.is_native("gather", dtypes.name(params.dtype)):
+            found = cpu.fast_gather(params, indices, rule_number)
+            if found is not NotImplemented:
+                return found  # type: ignore[no-any-return]
     data = convert.plain(convert.array_of(name, target, params))
     at = normalize.axis_of(name, axis, max(data.ndim, 1))
     if at == 0 and type(batch_dims) is int and batch_dims == 0:
@@ -200,14 +209,10 @@ def scatter_slices(name: str, out: Array, update: Any, starts: Any, axis: Any, c
     dispatch.run(normalize.rows(name, "update", table, ids, values.reshape(*ids.shape, inner), convert_updates=False))
 
 
-
-
 def take_along(name: str, data: Array, indices: Any, axis: Any, *, widths: tuple[str, ...] | None = None, target: str = "data") -> Array:
-    """``out[q] = data[q, with indices[q] at axis]``; the two spread over each other on every other axis. Without an axis both are flat."""
+    """``out[q] = data[q, with indices[q] at axis]``; the two spread over each other on every other axis."""
     found, _ = convert.indices_of(name, "indices", indices, widths)
-    if axis is None:
-        data, found, axis = data.reshape(-1), found.reshape(-1), 0
-    at = normalize.axis_of(name, axis, data.ndim)
+    at = normalize.axis_of(name, axis, max(data.ndim, 1))
     if found.ndim != data.ndim:
         raise ShapeError(f"{name}: indices.shape = {found.shape} must have the rank of {target}.shape = {data.shape}")
     try:

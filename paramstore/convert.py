@@ -160,6 +160,8 @@ def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owne
     >>> exactly("demo", "b", np.array([1.0, 2.0]), np.dtype("float32")).dtype
     dtype('float32')
     """
+    if type(value) is float and target.kind == "f" and abs(value) <= 65504:  # float16's largest
+        return np.array(value, target)
     if is_literal(value):
         return updates_of(call, argument, value, target, convert=True, owner=owner)
     array = array_of(call, argument, value)

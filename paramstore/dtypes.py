@@ -5,6 +5,7 @@ Names are NumPy's, and those of ``kernels/dtypes.def``; a test compares the two 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,28 @@ NUMERIC = tuple(KINDS)
 ASSIGN_ONLY = ("str", "bytes", "string", "object", "struct", "time")
 _BY_CHAR = {"U": "str", "S": "bytes", "T": "string", "O": "object", "V": "struct", "M": "time", "m": "time"}
 
+# What `name` found for the dtypes of KINDS: NumPy makes a dtype's name anew each time, in a microsecond.
+_names: dict[np.dtype[Any], str] = {}
+
 # MindSpore's order of implicit conversion (its `implicit conversion` operator list): an update is converted to the target's dtype
 # where the target's comes later. int8 and uint8 share a place and do not convert into each other. The types that are not listed
 # accept only themselves and bool.
 _PRIORITY = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7}
 
 
+@functools.lru_cache(maxsize=1024)  # NumPy puts a dtype's name together anew each time, in microseconds
 def name(dtype: np.dtype[Any]) -> str:
     """The registry's name for a dtype.
 
     >>> name(np.dtype("float32")), name(np.dtype("<U5")), name(np.dtype([("a", int)]))
     ('float32', 'str', 'struct')
     """
+    known = _names.get(dtype)
+    if known is not None:
+        return known
     found: str = dtype.name
     if found in KINDS:
+        _names[dtype] = found
         return found
     return _BY_CHAR.get(dtype.kind, found)
 

@@ -34,7 +34,7 @@ def indexed(name: str, op: str, x: Array, index: Any, b: Any, *, target: str = "
         values = convert.exactly(name, "b", b, x.dtype, owner=target)
     else:
         values = convert.updates_of(name, "values", b, x.dtype, convert=False, owner=target)
-    rules = {"wrap": True, "broadcast": True, "convert_updates": False, "target": target}
+    rules: dict[str, Any] = {"wrap": True, "broadcast": True, "convert_updates": False, "target": target}
     if _is_integers(index) and x.ndim:
         return normalize.rows(name, op, x, index, values, **rules)
     if type(index) is tuple and 0 < len(index) <= x.ndim and all(map(_is_integers, index)):

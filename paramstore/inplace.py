@@ -49,18 +49,21 @@ def apply(
     """
     convert.a_bool(name, "use_locking", use_locking)
     with p.lock if use_locking else nullcontext():
-        if nd or form or not short_cut or not _short_cut(op, p, indices, updates, bounds):
+        if nd or form or not short_cut or not done_natively(op, p._array, p._dtype_name, indices, updates, bounds):
             form = form or (normalize.nd if nd else normalize.rows)
             dispatch.run(form(name, op, p._array, indices, updates, bounds=bounds, **rules))
         p._changed()
     return p
 
 
-def _short_cut(op: str, p: Parameter, indices: Any, updates: Any, bounds: str) -> bool:
-    """The native kernel at once, for arguments that need no conversion; False where the general path must look (and say what is wrong)."""
-    if cpu.fast_rows is None or not registry.is_native(op, p._dtype_name) or not isinstance(bounds, str) or bounds not in rule.BOUNDS:
+def done_natively(op: str, x: Any, dtype: str, indices: Any, updates: Any, bounds: str = "raise") -> bool:
+    """The native kernel at once, for arguments that need no conversion; False where the general path must look (and say what is wrong).
+
+    An array that is read-only, unaligned, byte-swapped or not C-contiguous is left to the general path.
+    """
+    if cpu.fast_rows is None or not registry.is_native(op, dtype) or not isinstance(bounds, str) or bounds not in rule.BOUNDS:
         return False
-    return cpu.fast_rows(cpu.OP_NUMBERS[op], p._array, indices, updates, rule.BOUNDS[bounds]) is None
+    return cpu.fast_rows(cpu.OP_NUMBERS[op], x, indices, updates, rule.BOUNDS[bounds]) is None
 
 
 _FORMULA = {

@@ -172,7 +172,7 @@ def _values(
     if op == "gather":
         return np.empty(expected, x.dtype)
     values = convert.updates_of(name, "updates", updates, x.dtype, convert=convert_updates, owner=target)
-    if spread and not values.ndim:
+    if (spread or broadcast) and not values.ndim:
         return np.full(expected, values, x.dtype)
     if broadcast and values.shape != expected:
         try:
@@ -281,7 +281,7 @@ def elements(
     ids, original = convert.indices_of(name, "indices", indices, widths)
     if ids.ndim != data.ndim:
         raise ShapeError(f"{name}: indices.shape = {ids.shape} must have the rank of {target}.shape = {data.shape}")
-    if corner and getattr(updates, "ndim", 0) == ids.ndim:
+    if corner and getattr(updates, "ndim", 0) == ids.ndim and updates.shape != ids.shape:
         updates = updates[tuple(map(slice, ids.shape))]
     values = _values(name, op, data, updates, ids.shape, "indices.shape", convert_updates, target, spread_scalar)
     for d, (inner, outer) in enumerate(zip(ids.shape, data.shape)):

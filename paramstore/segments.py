@@ -25,6 +25,8 @@ def start(op: str, dtype: np.dtype[Any], infinite: bool) -> Any:
     identity = ops.OPS[op].identity
     if not isinstance(identity, str):
         return identity
+    if dtypes.kind(dtype) == "bool":
+        return identity == "highest"
     if infinite and dtypes.kind(dtype) == "float":
         return np.inf if identity == "highest" else -np.inf
     return dtypes.range_of(dtype)[identity == "highest"]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import bounds as rule
-from . import dispatch
+from . import dispatch, dtypes, inplace
 from .convert import Array
 from .errors import DtypeError, TargetError
 from .normalize import Call
@@ -119,10 +119,11 @@ class Touched:
         self.base[self.where] = self.rows.reshape(len(self.rows), *self.base.shape[len(self.where) :])
 
 
-def scatter(name: str, op: str, x: Target, form: Form, *arguments: Any, target: str = "x", **rules: Any) -> Target:
+def scatter(name: str, op: str, x: Target, form: Form, *arguments: Any, target: str = "x", short_cut: bool = False, **rules: Any) -> Target:
     """Runs the defining loop of ``op`` on a Parameter or a NumPy array; answers the target.
 
     Args:
+        short_cut: whether arguments that fit are rows, so that the native kernel may take them at once.
         form: makes the call: ``form(name, op, array, *arguments, target=target, **rules)``.
 
     Raises:
@@ -134,6 +135,8 @@ def scatter(name: str, op: str, x: Target, form: Form, *arguments: Any, target: 
     >>> scatter("demo", "add", x, normalize.rows, [1, 1], [[1.0, 2.0], [3.0, 4.0]]).tolist()
     [[0.0, 0.0], [4.0, 6.0]]
     """
+    if short_cut and _done_natively(op, x, *arguments):
+        return x
     array = array_of(name, target, x)
     if _in_place(array):
         dispatch.run(form(name, op, array, *arguments, target=target, **rules))
@@ -145,8 +148,22 @@ def scatter(name: str, op: str, x: Target, form: Form, *arguments: Any, target: 
     return x
 
 
+def _done_natively(op: str, x: Any, indices: Any, updates: Any) -> bool:
+    if isinstance(x, Parameter):
+        if inplace.done_natively(op, x._array, x._dtype_name, indices, updates):
+            x._changed()
+            return True
+        return False
+    if type(x) is not np.ndarray:
+        return False
+    dtype = _NAMES.get(x.dtype) or _NAMES.setdefault(x.dtype, dtypes.name(x.dtype))
+    return inplace.done_natively(op, x, dtype, indices, updates)
+
+
+_NAMES: dict[np.dtype[Any], str] = {}  # NumPy makes a dtype's name anew each time
+
+
 def changed(x: Any) -> None:
     """Counts the call, where the target counts them."""
     if isinstance(x, Parameter):
         x._changed()
-

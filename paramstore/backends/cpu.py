@@ -23,6 +23,8 @@ except ImportError as error:
 
 # (op number, data, indices, updates, bounds number) -> None, a fault, or NotImplemented where the call needs the general path.
 fast_rows: Callable[..., Any] | None = _cpu.fast_rows if _cpu else None
+# (data, indices, bounds number) -> a new array, or NotImplemented.
+fast_gather: Callable[..., Any] | None = _cpu.fast_gather if _cpu else None
 OP_NUMBERS: dict[str, int] = {op: number for number, op in enumerate(_cpu.OPS)} if _cpu else {}
 
 
@@ -46,11 +48,14 @@ if _cpu:
     _register_all()
 
 
+MOST_THREADS = 256  # kMaxThreads in kernels/cpu/pool.h
+
+
 def _count(call: str, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         raise DtypeError(f"{call}: n = {value!r} must be an integer")
-    if not 1 <= value.__index__() <= 1024:
-        raise ArgumentError(f"{call}: n = {value} is not in [1, 1024]")
+    if not 1 <= value.__index__() <= MOST_THREADS:
+        raise ArgumentError(f"{call}: n = {value} is not in [1, {MOST_THREADS}]")
     return int(value.__index__())
 
 
@@ -76,10 +81,10 @@ def get_num_threads() -> int:
 
 def _default_threads() -> int:
     text = os.environ.get("PARAMSTORE_NUM_THREADS", "")
-    if text.isdigit() and 1 <= int(text) <= 1024:
-        return int(text)
+    if text.isdecimal() and int(text) >= 1:
+        return min(int(text), MOST_THREADS)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _without_extension = _default_threads()
-__all__ = ["fast_rows", "OP_NUMBERS", "set_num_threads", "get_num_threads"]
+__all__ = ["fast_rows", "fast_gather", "OP_NUMBERS", "set_num_threads", "get_num_threads"]

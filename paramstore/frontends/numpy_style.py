@@ -8,22 +8,22 @@ An array is not locked; for a Parameter that other threads change too, put the c
 
 Differences, all where ``ufunc.at`` is unsafe or leaves the result to chance:
 
-=====================================  ===================================  ==========================================================
-case                                   ``np.ufunc.at``                      here
-=====================================  ===================================  ==========================================================
-read-only ``a`` without write access   writes some of them (NumPy < 2.3)    `TargetError` (a ValueError)
-``a`` overlaps itself (stride 0)       writes, any result                   `TargetError` (a ValueError)
-``b`` has a higher kind than ``a``     casts: 2.5 into integers adds 2      `ParameterCastError` (a TypeError)
-``b`` loses value in ``a.dtype``       casts: 300 into uint8, 0.1 in        `ParameterCastError` (a TypeError); a Python number or list
-                                       float64 into float32                 takes the dtype of ``a``, and out of range is an OverflowError
-64-bit integers that meet in float64   rounded to 53 bits                   exact
-integer division                       through float64, cast back           truncates toward zero, exact
-integer division by zero               some number and a warning            `ZeroDivisor` (a ValueError), before any write
-minimum, maximum of -0.0 and 0.0       either                               -0.0 is the smaller
-order of duplicates                    follows the layout of ``indices``    C order of ``indices``
-dtypes without arithmetic here         long double, times, objects          `DtypeError` (a TypeError)
-an error found while working           earlier writes may stay              nothing is written
-=====================================  ===================================  ==========================================================
+==========================================  =====================================  ====================================================
+case                                        ``np.ufunc.at``                        here
+==========================================  =====================================  ====================================================
+``a`` is read-only                          writes it                              `TargetError` (a ValueError)
+``a`` overlaps itself (stride 0)            writes it, any result                  `TargetError` (a ValueError)
+``b`` of a higher kind than ``a``           casts: 2.5 into integers adds 2        `ParameterCastError` (a TypeError)
+``b`` not exact in ``a.dtype``              casts: 300 into uint8 adds 44          `ParameterCastError` (a TypeError)
+``b`` a Python number or list               float64: each step is rounded from it  takes the dtype of ``a``; OverflowError out of range
+int64 meets uint64                          computes in float64, cast back         exact, wraps
+integer division                            computes in float64, cast back         truncates toward zero, exact
+integer division by zero                    some number and a warning              `ZeroDivisor` (a ValueError), before any write
+-0.0 meets 0.0 in min, max                  either                                 -0.0 is the smaller
+``b`` spreads over a 2-D index of a vector  reads past the end of ``b`` (2.4.6)    spreads
+complex min, max; bool division             defined                                `DtypeError` (a TypeError)
+long double, times, objects                 defined                                `DtypeError` (a TypeError)
+==========================================  =====================================  ====================================================
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _at(ufunc: str, op: str, result: float) -> Callable[[Any, Any, Any], None]:
     name = f"{ufunc}_at"
 
     def function(a: Any, indices: Any, b: Any) -> None:
-        targets.scatter(name, op, a, indexing.indexed, indices, b, target="a")
+        targets.scatter(name, op, a, indexing.indexed, indices, b, target="a", short_cut=True)
 
     function.__name__ = function.__qualname__ = name
     row = ops.OPS[op]

@@ -18,7 +18,7 @@ __all__ = [
 # fmt: on
 
 INDEX = ("int32", "int64")
-WIDE_INDEX = ("int16", "int32", "int64")  # Gather, GatherNd, ScatterNd and UnsortedSegmentSum also take int16
+WIDE_INDEX = ("int16", "int32", "int64")  # Gather, GatherNd, ScatterNd, scatter and UnsortedSegmentSum also take int16
 INT32 = ("int32",)
 
 _INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})

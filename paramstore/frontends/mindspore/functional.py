@@ -109,7 +109,8 @@ def scatter(input: Any, axis: int, index: Any, src: Any) -> Array:
     x = data_of("scatter", "input", input, NUMBERS | BOOL)
     if not isinstance(src, float):  # a float stands for all of the updates
         a_tensor("scatter", "src", src)
-    return _elements("scatter", "update", x, index, src, an_int("scatter", "axis", axis), spread_scalar=isinstance(src, float))
+    rules: dict[str, Any] = {"spread_scalar": isinstance(src, float), "widths": WIDE_INDEX}
+    return _elements("scatter", "update", x, index, src, an_int("scatter", "axis", axis), **rules)
 
 
 def _reduction(name: str, reduction: Any) -> str:
@@ -120,12 +121,12 @@ def _reduction(name: str, reduction: Any) -> str:
     return normalize.reduction_op(name, reduction)
 
 
-def _elements(name: str, op: str, x: Array, indices: Any, updates: Any, axis: int, **rules: Any) -> Array:
+def _elements(name: str, op: str, x: Array, indices: Any, updates: Any, axis: int, widths: tuple[str, ...] = INDEX, **rules: Any) -> Array:
     a_tensor(name, "indices", indices)
     if isinstance(updates, (list, tuple)):
         a_tensor(name, "updates", updates)
     return functional.into_copy(
-        normalize.elements, name, op, x, indices, updates, axis=axis, target="input_x", widths=INDEX, wrap=False, **rules
+        normalize.elements, name, op, x, indices, updates, axis=axis, target="input_x", widths=widths, wrap=False, **rules
     )
 
 
@@ -167,7 +168,7 @@ def _document_elements() -> None:
     arguments = {
         "input": common["input_x"],
         "axis": "in [-input.ndim, input.ndim)",
-        "index": common["indices"].replace("input_x", "input"),
+        "index": "int16, " + common["indices"].replace("input_x", "input"),
         "src": "shape of index, or a float for all of them",
     }
     example = "ops.scatter(np.array([1, 2]), 0, np.array([1]), np.array([7])).tolist()\n[1, 7]"

@@ -83,9 +83,7 @@ class Backend:
         return cls.prepare(model, device, **options).run(inputs)
 
     @classmethod
-    def run_node(
-        cls, node: Any, inputs: Sequence[Any], device: str = "CPU", outputs_info: Any = None, **options: Any
-    ) -> tuple[Array, ...]:
+    def run_node(cls, node: Any, inputs: Sequence[Any], device: str = "CPU", outputs_info: Any = None, **options: Any) -> tuple[Array, ...]:
         """Runs one node; ``opset_version`` chooses the operator's version. See `paramstore.frontends.onnx.run_node`."""
         _on_cpu("Backend.run_node", device)
         return run_node(node, inputs, options.get("opset_version"))

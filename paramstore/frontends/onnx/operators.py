@@ -30,7 +30,8 @@ def _scatter(v: Version, form: Callable[..., Call], reduction: Any, data: Any, i
 def Scatter(data: Any, indices: Any, updates: Any, axis: Any = 0, *, opset: int | None = None) -> Array:
     """A copy of ``data`` in which ``out[..., indices[q], ...] = updates[q]`` for each position q.
 
-    The index replaces coordinate ``axis`` of q. The last of several updates of one cell wins, and negative indices count from the end; ONNX leaves both open.
+    The index replaces coordinate ``axis`` of q. The last of several updates of one cell wins, and negative indices count from the end;
+    ONNX leaves both open.
 
     Args:
         data: rank r >= 1.
@@ -50,9 +51,7 @@ def Scatter(data: Any, indices: Any, updates: Any, axis: Any = 0, *, opset: int 
     return _scatter(version_of("Scatter", opset), normalize.elements, "none", data, indices, updates, axis=axis)
 
 
-def ScatterElements(
-    data: Any, indices: Any, updates: Any, axis: Any = 0, reduction: str = "none", *, opset: int | None = None
-) -> Array:
+def ScatterElements(data: Any, indices: Any, updates: Any, axis: Any = 0, reduction: str = "none", *, opset: int | None = None) -> Array:
     """A copy of ``data`` with ``x = reduction(x, updates[q])`` at ``x = out[..., indices[q], ...]``, in C order of q.
 
     Args:
@@ -168,9 +167,7 @@ def GatherND(data: Any, indices: Any, batch_dims: Any = 0, *, opset: int | None 
         raise ArgumentError(f"{v.name}: batch_dims = {batch_dims!r} came later, in opset 12")
     if not isinstance(batch_dims, bool) and hasattr(type(batch_dims), "__index__") and batch_dims < 0:
         raise ShapeError(f"{v.name}: batch_dims = {batch_dims} must not be negative")
-    return batched.gather_nd(
-        v.name, v.data("data", data), indices, batch_dims, wrap=True, widths=v.indices, target="data", least_depth=1
-    )
+    return batched.gather_nd(v.name, v.data("data", data), indices, batch_dims, wrap=True, widths=v.indices, target="data", least_depth=1)
 
 
 def TensorScatter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ... import convert, dtypes, normalize
@@ -44,11 +44,10 @@ class Version:
     reductions: tuple[str, ...] = ("none",)
     inputs: tuple[int, int] = (3, 3)
     wraps: bool = True
+    name: str = field(init=False, default="")  # operator and version, for messages
 
-    @property
-    def name(self) -> str:
-        """Operator and version, for messages."""
-        return f"{self.op}-{self.since}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", f"{self.op}-{self.since}")
 
     def data(self, argument: str, value: Any) -> Array:
         """``value`` as an array of a dtype that this version takes; strings become an array of str objects."""

@@ -46,8 +46,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
     try:
         bounds = bounds_of(call, bad_indices_policy, device_of(indices, updates))
         values = tensor(call, "updates", updates)
-        sizes = convert.array_of(call, "shape", shape)
-        if sizes.ndim != 1:
+        if not isinstance(shape, (list, tuple)) and convert.array_of(call, "shape", shape).ndim != 1:
             raise ShapeError(f"{call}: shape = {shape!r} must be a vector")
         text = values.dtype == object
         out = functional.into_zeros(

@@ -16,10 +16,13 @@ from ...errors import ArgumentError, DtypeError, ParamstoreError
 from .. import _text
 from .errors import translated
 
-__all__ = ["INDEX", "WIDE_INDEX", "IndexedSlices", "bounds_of", "convert_to_tensor", "device_of", "matching", "tensor"]
+__all__ = ["BY_DEVICE", "INDEX", "WIDE_INDEX", "IndexedSlices", "bounds_of", "convert_to_tensor", "device_of", "matching", "tensor"]
 
 INDEX = ("int32", "int64")
 WIDE_INDEX = ("int16", "int32", "int64")  # gathers and unsorted segments
+
+# Where an operator has no policy of its own: bad indices are errors on a CPU, and left out ("drop") on every device that is not here.
+BY_DEVICE = {"cpu": "raise"}
 
 # What bad_indices_policy means on a CPU and on any other device.
 _POLICIES = {"": ("raise", "drop"), "DEFAULT": ("raise", "drop"), "ERROR": ("raise", "raise"), "IGNORE": ("drop", "drop")}
@@ -31,6 +34,8 @@ def bounds_of(call: str, policy: Any, device: str) -> str:
     >>> bounds_of("scatter_nd", "", "cpu"), bounds_of("scatter_nd", "", "cuda:0"), bounds_of("scatter_nd", "ERROR", "cuda:0")
     ('raise', 'drop', 'raise')
     """
+    if policy == "":
+        return BY_DEVICE.get(device, "drop")
     if not isinstance(policy, str):
         raise DtypeError(f"{call}: bad_indices_policy = {policy!r} must be a str, not {type(policy).__name__}")
     if policy not in _POLICIES:
@@ -54,8 +59,10 @@ def _leaf(value: Any) -> Any:
     return value
 
 
-def _strings(call: str, argument: str, array: Array) -> Array:
+def _strings(call: str, argument: str, value: Any) -> Array:
     """A string tensor: an array of bytes objects."""
+    # Literals become objects at once: NumPy's own fixed-width bytes lose zeros at their end.
+    array = convert.array_of(call, argument, value, object if convert.is_literal(value) else None)
     if not _text.is_text(array):
         raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} is no dtype of a tensor")
     return array if array.dtype.kind == "O" and all(type(v) is bytes for v in array.reshape(-1)) else _text.objects(array, "utf-8")
@@ -69,15 +76,19 @@ def tensor(call: str, argument: str, value: Any, dtype: Any = None) -> Array:
     """
     if dtype is not None:
         return matching(call, argument, value, dtypes.resolve(call, dtype))
+    if type(value) is np.ndarray and value.dtype.kind in "fiubc":
+        return value
+    if convert.is_literal(value) and isinstance(_leaf(value), (str, bytes)):
+        return _strings(call, argument, value)
     array: Array = convert.array_of(call, argument, value)
     if array.dtype.kind in "OUST" and not (convert.is_literal(value) and isinstance(_leaf(value), int)):
-        return _strings(call, argument, array)
+        return _strings(call, argument, value)
     if convert.is_literal(value) and not isinstance(_leaf(value), np.generic):
         wanted: Any = array.dtype
         if array.dtype.kind == "f":
             wanted = np.float32
         elif array.dtype.kind in "iuO":
-            small = array.dtype.kind == "i" and (not array.size or -(2**31) <= array.min() and array.max() < 2**31)
+            small = array.dtype.kind == "i" and (not array.size or (array.min() >= -(2**31) and array.max() < 2**31))
             wanted = np.int32 if small else np.int64
         return convert.updates_of(call, argument, value, np.dtype(wanted), convert=False)
     return array
@@ -89,10 +100,10 @@ def matching(call: str, argument: str, value: Any, dtype: np.dtype[Any]) -> Arra
     Raises:
         InvalidDtype: an array of another dtype (a ValueError), or a literal of another kind (a TypeError).
     """
-    if type(value) is np.ndarray and value.dtype == dtype and dtype.kind != "O":
+    if type(value) is np.ndarray and value.dtype is dtype and dtype.kind != "O":
         return value
     if dtype.kind == "O":
-        return _strings(call, argument, convert.array_of(call, argument, value))
+        return _strings(call, argument, value)
     found: Array = convert.updates_of(call, argument, value, dtype, convert=False, owner="the target")
     return found
 

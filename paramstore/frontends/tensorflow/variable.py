@@ -13,7 +13,7 @@ from ...errors import ArgumentError, DtypeError, ParamstoreError
 from ...parameter import Parameter
 from ._doc import nd_doc, rows_doc
 from .errors import translated
-from .tensors import INDEX, IndexedSlices, bounds_of, matching, tensor
+from .tensors import BY_DEVICE, INDEX, IndexedSlices, matching, tensor
 
 __all__ = ["Variable"]
 
@@ -35,14 +35,24 @@ def _rows(op: str) -> _Method:
     def method(self: Variable, sparse_delta: IndexedSlices, use_locking: bool | None = False, name: Any = None) -> Variable:
         if not isinstance(sparse_delta, IndexedSlices):
             raise DtypeError(f"{call}: sparse_delta must be IndexedSlices, not {type(sparse_delta).__name__}")
-        p = self._p
+        p, values = self._p, sparse_delta._values
         try:
-            check_bool(call, p.dtype, takes_bool)
-            values = matching(call, "values", sparse_delta._values, p.dtype)
+            if p._dtype_name == "bool":
+                check_bool(call, p.dtype, takes_bool)
+            if type(values) is not np.ndarray or values.dtype is not p._array.dtype:
+                values = matching(call, "values", values, p.dtype)
             inplace.apply(
-                call, op, p, sparse_delta._indices, values, use_locking=use_locking or False, bounds=bounds_of(call, "", p._device),
-                widths=INDEX, spread_scalar=True, **rules,
-            )  # fmt: skip
+                call,
+                op,
+                p,
+                sparse_delta._indices,
+                values,
+                use_locking=False if use_locking is None else use_locking,
+                bounds=BY_DEVICE.get(p._device, "drop"),
+                widths=INDEX,
+                spread_scalar=True,
+                **rules,
+            )
         except ParamstoreError as error:
             raise translated(error) from None
         return self
@@ -58,12 +68,23 @@ def _nd(op: str) -> _Method:
     def method(self: Variable, indices: Any, updates: Any, name: Any = None, use_locking: bool | None = False) -> Variable:
         p = self._p
         try:
-            check_bool(call, p.dtype, takes_bool)
-            values = matching(call, "updates", updates, p.dtype)
+            if p._dtype_name == "bool":
+                check_bool(call, p.dtype, takes_bool)
+            if type(updates) is not np.ndarray or updates.dtype is not p._array.dtype:
+                updates = matching(call, "updates", updates, p.dtype)
             inplace.apply(
-                call, op, p, indices, values, nd=True, use_locking=use_locking or False, bounds=bounds_of(call, "", p._device),
-                widths=INDEX, column=True, least_depth=1,
-            )  # fmt: skip
+                call,
+                op,
+                p,
+                indices,
+                updates,
+                nd=True,
+                use_locking=False if use_locking is None else use_locking,
+                bounds=BY_DEVICE.get(p._device, "drop"),
+                widths=INDEX,
+                column=True,
+                least_depth=1,
+            )
         except ParamstoreError as error:
             raise translated(error) from None
         return self
@@ -172,7 +193,7 @@ class Variable:
     def _whole(self, call: str, value: Any, use_locking: bool | None, read_value: bool) -> Variable | None:
         try:
             check_bool(call, self.dtype, call == "assign")
-            getattr(self._p, call)(matching(call, "value", value, self.dtype), use_locking=use_locking or False)
+            getattr(self._p, call)(matching(call, "value", value, self.dtype), use_locking=False if use_locking is None else use_locking)
         except ParamstoreError as error:
             raise translated(error) from None
         return self if read_value else None
@@ -199,8 +220,17 @@ class Variable:
         p = self._p
         try:
             values = matching(call, "values", sparse_delta.values, p.dtype)
-            bounds = bounds_of(call, "", p.device)
-            batched.scatter(call, "update", p, sparse_delta.indices, values, use_locking=use_locking or False, bounds=bounds, widths=INDEX)
+            bounds = BY_DEVICE.get(p._device, "drop")
+            batched.scatter(
+                call,
+                "update",
+                p,
+                sparse_delta.indices,
+                values,
+                use_locking=False if use_locking is None else use_locking,
+                bounds=bounds,
+                widths=INDEX,
+            )
         except ParamstoreError as error:
             raise translated(error) from None
         return self

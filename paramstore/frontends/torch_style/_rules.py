@@ -28,9 +28,17 @@ def vector(value: Any) -> Any:
     return [value] if isinstance(value, int) else np.asarray(value).reshape(1) if isinstance(value, np.generic) else value
 
 
-def along(name: str, op: str, x: Array, index: Any, source: Any, dim: Any, **rules: Any) -> Call:
-    """`axes.along`, in which x and the index may be without dimensions."""
-    return axes.along(name, op, x if x.ndim else x.reshape(1), vector(index), source if x.ndim else vector(source), dim, **rules)
+def along(name: str, op: str, x: Array, index: Any, source: Any, dim: Any, *, same_rank: bool = False, **rules: Any) -> Call:
+    """`axes.along`, in which x and the index may be without dimensions.
+
+    Args:
+        same_rank: whether the source must then be so too.
+    """
+    if not x.ndim:
+        if same_rank and np.ndim(source):
+            raise ShapeError(f"{name}: source.shape = {np.shape(source)} must be x.shape = ()")
+        x, source = x.reshape(1), source if rules.get("spread_scalar") else vector(source)
+    return axes.along(name, op, x, vector(index), source, dim, **rules)
 
 
 def elements(name: str, op: str, x: Array, index: Any, src: Any, dim: Any, *, spread_scalar: bool = False, **rules: Any) -> Call:

@@ -10,45 +10,81 @@ from ... import convert, dtypes, indexing, normalize, reductions, targets
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, IndexFormError, ShapeError
 from ...normalize import Call
-from ._rules import INT32_OR_INT64, INT64, along, elements, spelled
+from ._rules import INT32_OR_INT64, INT64, along, elements, spelled, vector
 
 __all__ = [
-    "index_add_", "index_copy_", "index_fill_", "index_put_", "index_reduce_", "put_", "scatter_", "scatter_add_", "scatter_reduce_",
-]  # fmt: skip
+    "index_add_",
+    "index_copy_",
+    "index_fill_",
+    "index_put_",
+    "index_reduce_",
+    "put_",
+    "scatter_",
+    "scatter_add_",
+    "scatter_reduce_",
+]
 
 Target = TypeVar("Target")
 
 _X = "a Parameter or a writable NumPy array"
 _DIM = "an axis, in [-rank, rank)"
-_LINES = {"dim": _DIM, "index": "int32 or int64, shape (M,) or ()", "source": "the shape and dtype of x, but M at dim"}
-_CELLS = {"dim": _DIM, "index": "int32 or int64, the rank of x, nowhere larger than x except at dim",
-          "src": "dtype of x, at least as large as index everywhere; its corner counts"}  # fmt: skip
+_LINES: dict[str, Any] = {"dim": _DIM, "index": "int32 or int64, shape (M,) or ()", "source": "the shape and dtype of x, but M at dim"}
+_CELLS: dict[str, Any] = {
+    "dim": _DIM,
+    "index": "int32 or int64, the rank of x, nowhere larger than x except at dim",
+    "src": "dtype of x, at least as large as index everywhere; its corner counts",
+}
 _ALONG = "For each j:  x = x[..., index[j], ...] at dim,  u = source[..., j, ...],  x = {step}."
 _AT = "For each position q of index:  x = x[q, with index[q] at dim],  u = src[q],  x = {step}."
 _INCLUDE = "whether the cell's own value is the first term"
 
 
-@spelled("add", _ALONG[:-1] + ", with alpha times u.", "index_add_(np.zeros(3), 0, np.array([2, 2]), np.array([1.0, 2.0]), alpha=2).tolist()\n[0.0, 0.0, 6.0]",
-         x=_X, **_LINES, alpha="a number that multiplies source first")  # fmt: skip
+@spelled(
+    "add",
+    _ALONG[:-1] + ", with alpha times u.",
+    "index_add_(np.zeros(3), 0, np.array([2, 2]), np.array([1.0, 2.0]), alpha=2).tolist()\n[0.0, 0.0, 6.0]",
+    x=_X,
+    **_LINES,
+    alpha="a number that multiplies source first",
+)
 def index_add_(x: Target, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Target:
     if alpha != 1 or type(alpha) is not int:
         source = convert.scaled("index_add_", "source", source, "alpha", alpha, targets.array_of("index_add_", "x", x).dtype)
-    return targets.scatter("index_add_", "add", x, along, index, source, dim, widths=INT32_OR_INT64, convert_updates=False, argument="source")
+    return targets.scatter(
+        "index_add_", "add", x, along, index, source, dim, same_rank=True, widths=INT32_OR_INT64, convert_updates=False, argument="source"
+    )
 
 
-@spelled("update", _ALONG, "index_copy_(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 2.0])).tolist()\n[2.0, 0.0, 1.0]",
-         x=_X, **{**_LINES, "index": "int64, shape (M,) or ()"})  # fmt: skip
+@spelled(
+    "update",
+    _ALONG,
+    "index_copy_(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 2.0])).tolist()\n[2.0, 0.0, 1.0]",
+    x=_X,
+    **{**_LINES, "index": "int64, shape (M,) or ()"},
+)
 def index_copy_(x: Target, dim: int, index: Any, source: Any) -> Target:
-    return targets.scatter("index_copy_", "update", x, along, index, source, dim, widths=INT64, convert_updates=False, argument="source")
+    return targets.scatter(
+        "index_copy_", "update", x, along, index, vector(source), dim, widths=INT64, convert_updates=False, argument="source"
+    )
 
 
-@spelled("update", "For each j:  x[..., index[j], ...] = value, with the index at dim.", "index_fill_(np.zeros(3), 0, np.array([-1]), 5).tolist()\n[0.0, 0.0, 5.0]",
-         wrap=True, x=_X, dim=_DIM, index="int64, shape (M,) or ()", value="a number that x can hold, or an array of one without dimensions")  # fmt: skip
+@spelled(
+    "update",
+    "For each j:  x[..., index[j], ...] = value, with the index at dim.",
+    "index_fill_(np.zeros(3), 0, np.array([-1]), 5).tolist()\n[0.0, 0.0, 5.0]",
+    wrap=True,
+    x=_X,
+    dim=_DIM,
+    index="int64, shape (M,) or ()",
+    value="a number that x can hold, or an array of one without dimensions",
+)
 def index_fill_(x: Target, dim: int, index: Any, value: Any) -> Target:
     if np.ndim(value):
         raise IndexFormError(f"index_fill_: value.shape = {np.shape(value)} must be ()")
     number = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
-    return targets.scatter("index_fill_", "update", x, along, index, number, dim, widths=INT64, wrap=True, spread_scalar=True, argument="value")
+    return targets.scatter(
+        "index_fill_", "update", x, along, index, number, dim, widths=INT64, wrap=True, spread_scalar=True, argument="value"
+    )
 
 
 def _index_put(name: str, op: str, x: Array, indices: Any, values: Any, *, target: str) -> Call:
@@ -62,10 +98,16 @@ def _index_put(name: str, op: str, x: Array, indices: Any, values: Any, *, targe
     return indexing.indexed(name, op, x, expression, values, target=target, exact=False)
 
 
-@spelled("update", "For each cell of ``x[indices]``, in C order:  x = u, or x + u with accumulate=True.",
-         "index_put_(np.zeros(3), (np.array([2, 2]),), 5.0, accumulate=True).tolist()\n[0.0, 0.0, 10.0]", wrap=True,
-         x=_X, indices="a tuple of int32, int64 or bool arrays, which spread over each other", values="dtype of x; spreads to the shape of x[indices]",
-         accumulate="whether values are added")  # fmt: skip
+@spelled(
+    "update",
+    "For each cell of ``x[indices]``, in C order:  x = u, or x + u with accumulate=True.",
+    "index_put_(np.zeros(3), (np.array([2, 2]),), 5.0, accumulate=True).tolist()\n[0.0, 0.0, 10.0]",
+    wrap=True,
+    x=_X,
+    indices="a tuple of int32, int64 or bool arrays, which spread over each other",
+    values="dtype of x; spreads to the shape of x[indices]",
+    accumulate="whether values are added",
+)
 def index_put_(x: Target, indices: Any, values: Any, accumulate: bool = False) -> Target:
     op = "add" if convert.a_bool("index_put_", "accumulate", accumulate) else "update"
     return targets.scatter("index_put_", op, x, _index_put, indices, values)
@@ -77,29 +119,60 @@ def _put(name: str, op: str, x: Array, index: Any, source: Any, **rules: Any) ->
     return normalize.rows(name, op, x.reshape(-1), np.reshape(index, -1), np.reshape(source, -1), **rules)
 
 
-@spelled("update", "For each position q of index, in C order:  x = x.reshape(-1)[index[q]],  u = source[q],  x = u, or x + u.",
-         "put_(np.zeros(3), np.array([-1]), np.array([5.0])).tolist()\n[0.0, 0.0, 5.0]", wrap=True,
-         x=_X, index="int64, any shape", source="dtype of x, as many elements as index", accumulate="whether sources are added")  # fmt: skip
+@spelled(
+    "update",
+    "For each position q of index, in C order:  x = x.reshape(-1)[index[q]],  u = source[q],  x = u, or x + u.",
+    "put_(np.zeros(3), np.array([-1]), np.array([5.0])).tolist()\n[0.0, 0.0, 5.0]",
+    wrap=True,
+    x=_X,
+    index="int64, any shape",
+    source="dtype of x, as many elements as index",
+    accumulate="whether sources are added",
+)
 def put_(x: Target, index: Any, source: Any, accumulate: bool = False) -> Target:
     op = "add" if convert.a_bool("put_", "accumulate", accumulate) else "update"
     return targets.scatter("put_", op, x, _put, index, source, widths=INT64, wrap=True, convert_updates=False)
 
 
-@spelled("prod", "Combines each cell with its sources: their product, mean, largest or smallest, in the order of j.",
-         "index_reduce_(np.ones(3), 0, np.array([2, 2]), np.array([3.0, 2.0]), 'prod').tolist()\n[1.0, 1.0, 6.0]",
-         first="Reduces slices into the target.", x=_X, **_LINES, reduce='"prod", "mean", "amax" or "amin"', include_self=_INCLUDE)  # fmt: skip
+@spelled(
+    "prod",
+    "Combines each cell with its sources: their product, mean, largest or smallest, in the order of j.",
+    "index_reduce_(np.ones(3), 0, np.array([2, 2]), np.array([3.0, 2.0]), 'prod').tolist()\n[1.0, 1.0, 6.0]",
+    first="Reduces slices into the target.",
+    x=_X,
+    **_LINES,
+    reduce='"prod", "mean", "amax" or "amin"',
+    include_self=_INCLUDE,
+)
 def index_reduce_(x: Target, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Target:
     return reductions.reduce_into(
-        "index_reduce_", reduce, x, along, index, source, dim, include_self=convert.a_bool("index_reduce_", "include_self", include_self),
-        kinds=("prod", "mean", "amax", "amin"), widths=INT32_OR_INT64, convert_updates=False, argument="source",
-    )  # fmt: skip
+        "index_reduce_",
+        reduce,
+        x,
+        along,
+        index,
+        source,
+        dim,
+        include_self=convert.a_bool("index_reduce_", "include_self", include_self),
+        kinds=("prod", "mean", "amax", "amin"),
+        same_rank=True,
+        widths=INT32_OR_INT64,
+        convert_updates=False,
+        argument="source",
+    )
 
 
 _SCATTER = {None: "update", "add": "add", "multiply": "mul"}
 
 
-@spelled("update", _AT[:-1] + ", or x + u, or x * u.", "scatter_(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 2.0])).tolist()\n[2.0, 0.0, 1.0]",
-         x=_X, **{**_CELLS, "src": _CELLS["src"] + ". Or a number, for all of them (also by the name value)"}, reduce='None, "add" or "multiply"')  # fmt: skip
+@spelled(
+    "update",
+    _AT[:-1] + ", or x + u, or x * u.",
+    "scatter_(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 2.0])).tolist()\n[2.0, 0.0, 1.0]",
+    x=_X,
+    **{**_CELLS, "src": _CELLS["src"] + ". Or a number, for all of them (also by the name value)"},
+    reduce='None, "add" or "multiply"',
+)
 def scatter_(x: Target, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Target:
     if (src is None) == (value is None):
         raise ArgumentError("scatter_: one of src and value must be given")
@@ -115,11 +188,25 @@ def scatter_add_(x: Target, dim: int, index: Any, src: Any) -> Target:
     return targets.scatter("scatter_add_", "add", x, elements, index, src, dim, widths=INT32_OR_INT64)
 
 
-@spelled("add", "Combines each cell with the sources whose index names it: sum, product, mean, largest or smallest, in C order.",
-         "scatter_reduce_(np.ones(3), 0, np.array([2, 2]), np.array([3.0, 2.0]), 'mean', include_self=False).tolist()\n[1.0, 1.0, 2.5]",
-         first="Reduces elements into the target.", x=_X, **_CELLS, reduce='"sum", "prod", "mean", "amax" or "amin"', include_self=_INCLUDE)  # fmt: skip
+@spelled(
+    "add",
+    "Combines each cell with the sources whose index names it: sum, product, mean, largest or smallest, in C order.",
+    "scatter_reduce_(np.ones(3), 0, np.array([2, 2]), np.array([3.0, 2.0]), 'mean', include_self=False).tolist()\n[1.0, 1.0, 2.5]",
+    first="Reduces elements into the target.",
+    x=_X,
+    **_CELLS,
+    reduce='"sum", "prod", "mean", "amax" or "amin"',
+    include_self=_INCLUDE,
+)
 def scatter_reduce_(x: Target, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Target:
     return reductions.reduce_into(
-        "scatter_reduce_", reduce, x, elements, index, src, dim, include_self=convert.a_bool("scatter_reduce_", "include_self", include_self),
+        "scatter_reduce_",
+        reduce,
+        x,
+        elements,
+        index,
+        src,
+        dim,
+        include_self=convert.a_bool("scatter_reduce_", "include_self", include_self),
         widths=INT32_OR_INT64,
-    )  # fmt: skip
+    )
