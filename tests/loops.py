@@ -479,7 +479,9 @@ def pool(dtype: str, zero: bool = True) -> np.ndarray[Any, Any]:
         return out if zero else out[out != 0]
     if dtype in COMPLEX:
         component = pool("float32" if dtype == "complex64" else "float64")
-        pairs = np.concatenate([component[rng.integers(0, len(component), (60, 2))], rng.standard_normal((20, 2)).astype(component.dtype)])
+        corners = np.array([0.0, -0.0, 1.0, -1.0, np.inf, np.nan, component[1], component[14]], component.dtype)
+        grid = np.stack(np.meshgrid(corners, corners), -1).reshape(-1, 2)
+        pairs = np.concatenate([grid, component[rng.integers(0, len(component), (40, 2))], rng.standard_normal((20, 2)).astype(component.dtype)])
         return np.ascontiguousarray(pairs).view(target).reshape(-1)
     width, infinity = _FLOAT_BITS[dtype]
     precision = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[dtype]
