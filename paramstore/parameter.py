@@ -75,7 +75,8 @@ class Parameter:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._array.shape
+        shape: tuple[int, ...] = self._array.shape
+        return shape
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -57,7 +57,8 @@ def _int_div(x: Array, u: Array) -> Array:
     """Division toward zero, from NumPy's division toward minus infinity."""
     floor = np.floor_divide(x, u)
     inexact = (x - floor * u) != 0
-    return np.add(floor, (inexact & ((x < 0) != (u < 0))).astype(x.dtype))
+    out: Array = floor + (inexact & ((x < 0) != (u < 0))).astype(x.dtype)
+    return out
 
 
 def _float_min(x: Array, u: Array) -> Array:
