@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import bounds as rule
 from . import convert, dispatch, normalize, ops, registry
 from .backends import cpu
@@ -37,6 +39,7 @@ def apply(
     use_locking: bool = False,
     bounds: str = "raise",
     short_cut: bool = True,
+    refuse_zero: bool = False,
     form: Callable[..., normalize.Call] | None = None,
     **rules: Any,
 ) -> Parameter:
@@ -44,10 +47,14 @@ def apply(
 
     Args:
         short_cut: whether the native short cut may be tried: False where a rule changes what arrays that fit do.
+        refuse_zero: whether a zero among the updates is an error for every dtype.
         form: the normal form, where it is neither `normalize.rows` nor `normalize.nd`.
         rules: a frontend's other rules for the normal form.
     """
     convert.a_bool(name, "use_locking", use_locking)
+    if refuse_zero:
+        rules["refuse_zero"] = True
+        short_cut = type(updates) is np.ndarray and bool(updates.all())
     with p.lock if use_locking else nullcontext():
         if nd or form or not short_cut or not done_natively(op, p._array, p._dtype_name, indices, updates, bounds):
             form = form or (normalize.nd if nd else normalize.rows)

@@ -74,7 +74,10 @@ def axis_of(call: str, axis: Any, rank: int) -> int:
     """
     if isinstance(axis, (bool, np.bool_)) or not hasattr(type(axis), "__index__"):
         raise DtypeError(f"{call}: axis = {axis!r} must be an integer")
-    value = axis.__index__()
+    try:
+        value = axis.__index__()
+    except TypeError:  # an array with dimensions
+        raise DtypeError(f"{call}: axis = {axis!r} must be an integer") from None
     if not -rank <= value < rank:
         raise ShapeError(f"{call}: axis = {value} is not in [{-rank}, {rank})")
     return int(value) % rank

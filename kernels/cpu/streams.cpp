@@ -77,6 +77,11 @@ void mark_span(const RowsCall& call, Span span, Tags& tags, int part) {
 }
 
 void apply_span(const RowsCall& call, Span span, const Tags& tags, int part, Waiting& waiting) {
+    if (part == 0) {  // nothing comes before it
+        const char* updates = call.updates + span.first * call.width * call.cell.item;
+        call.cell.direct(call.data, call.width, call.width, call.ids.part(span.first, span.last - span.first), call.range, updates);
+        return;
+    }
     Block block;
     i64 rows[kScan];
     for (i64 start = span.first; start < span.last; start += kScan) {
@@ -84,8 +89,8 @@ void apply_span(const RowsCall& call, Span span, const Tags& tags, int part, Wai
         hot().resolve(call.ids.part(start, n), call.range, rows);
         for (i64 i = 0; i < n; ++i) {
             const bool inside = rows[i] >= 0;
-            const bool waits = part > 0 && inside && tags.first(rows[i]) < part;
-            if (part > 0) waiting.note(rows[i], start + i, waits);
+            const bool waits = inside && tags.first(rows[i]) < part;
+            waiting.note(rows[i], start + i, waits);
             block.target[block.n] = rows[i];
             block.pos[block.n] = start + i;
             block.n += inside & !waits;

@@ -52,8 +52,11 @@ def refuse_dtype(name: str, argument: str, dtype: str, allowed: frozenset[str]) 
 
 def data_of(name: str, argument: str, value: Any, allowed: frozenset[str]) -> Array:
     """A Tensor argument as an array, if the operator takes its dtype."""
-    a_tensor(name, argument, value)
-    array = convert.array_of(name, argument, value)
+    if type(value) is np.ndarray:
+        array: Array = value
+    else:
+        a_tensor(name, argument, value)
+        array = convert.array_of(name, argument, value)
     dtype = dtypes.name(array.dtype)
     if dtype not in allowed:
         refuse_dtype(name, argument, dtype, allowed)

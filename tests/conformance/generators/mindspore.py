@@ -15,7 +15,18 @@ import numpy as np
 from ..cases import Draw
 from ._mindspore_corners import corners
 from ._mindspore_values import (
-    NUMBERS, OPS, REST, Param, Rng, bent, divisor, dtype_of, index_dtype, ints, pick, shape_of, updates_dtype, values,
+    OPS,
+    Param,
+    Rng,
+    bent,
+    divisor,
+    dtype_of,
+    index_dtype,
+    ints,
+    pick,
+    shape_of,
+    updates_dtype,
+    values,
 )  # fmt: skip
 
 __all__ = ["case"]

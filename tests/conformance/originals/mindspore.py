@@ -23,9 +23,7 @@ def _given(value: Any) -> Any:
     return ms.Tensor(value) if isinstance(value, np.ndarray) else value
 
 
-def _run(
-    name: str, init: dict[str, Any] | None, args: tuple[Any, ...], target: bool, afterwards: bool = False, again: bool = False
-) -> Any:
+def _run(name: str, init: dict[str, Any] | None, args: tuple[Any, ...], target: bool, afterwards: bool = False, again: bool = False) -> Any:
     given = [_given(v) for v in args]
     if target:
         given[0] = ms.Parameter(given[0], name="x")

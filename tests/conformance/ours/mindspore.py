@@ -13,9 +13,7 @@ from paramstore.errors import ParamstoreError
 from paramstore.frontends import mindspore as ops
 
 
-def _run(
-    name: str, init: dict[str, Any] | None, args: tuple[Any, ...], target: bool, afterwards: bool = False, again: bool = False
-) -> Any:
+def _run(name: str, init: dict[str, Any] | None, args: tuple[Any, ...], target: bool, afterwards: bool = False, again: bool = False) -> Any:
     given = list(args)
     if target:
         given[0] = ps.Parameter(given[0], name="x")
