@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -13,10 +14,21 @@ from conformance.outcomes import Case, Outcome, agree
 from conformance.run import Original, ours, recorded
 
 
+HAS_BFLOAT16 = importlib.util.find_spec("ml_dtypes") is not None
+
+
+def page_of(name):
+    """The recorded page; without ml_dtypes, less the cases that hold a bfloat16."""
+    page = json.loads((HERE / "recorded" / f"{name}.json").read_text(encoding="utf-8"))
+    if not HAS_BFLOAT16:
+        page["cases"] = [entry for entry in page["cases"] if "bfloat16" not in json.dumps(entry)]
+    return page
+
+
 @pytest.mark.parametrize("name", ORIGINALS)
 def test_what_the_original_answered(name):
     """Every recorded case agrees, or the difference is listed."""
-    page = json.loads((HERE / "recorded" / f"{name}.json").read_text(encoding="utf-8"))
+    page = page_of(name)
     assert len(page["cases"]) >= 100 and page["versions"]
     unlisted = []
     for entry in page["cases"]:
@@ -27,10 +39,11 @@ def test_what_the_original_answered(name):
     assert not unlisted, "\n".join([f"{len(unlisted)} unlisted differences", *unlisted[:10]])
 
 
+@pytest.mark.skipif(not HAS_BFLOAT16, reason="some rows are met by bfloat16 alone, which needs ml_dtypes")
 @pytest.mark.parametrize("name", ORIGINALS)
 def test_every_row_of_the_table_is_met(name):
     """A row that no recorded case needs is a difference nobody has seen."""
-    page = json.loads((HERE / "recorded" / f"{name}.json").read_text(encoding="utf-8"))
+    page = page_of(name)
     met = set()
     for entry in page["cases"]:
         case, theirs = recorded(entry, name)
