@@ -19,7 +19,7 @@ import numpy as np
 from . import bounds as rule
 from . import convert, dtypes, ops, registry
 from .convert import Array
-from .errors import ArgumentError, DtypeError, IndexOutOfBounds, ParamstoreError, ShapeError, ZeroDivisor
+from .errors import ArgumentError, DtypeError, IndexOutOfBounds, ParamstoreError, ShapeError, TooLarge, ZeroDivisor
 from .registry import Fault
 
 __all__ = ["Call", "rows", "nd", "elements", "axis_of", "shape_of", "check_op", "reduction_op"]
@@ -173,7 +173,10 @@ def _values(
 ) -> Array:
     """The updates, checked and kept apart from the target; for a gather, room for the result."""
     if op == "gather":
-        return np.empty(expected, x.dtype)
+        try:
+            return np.empty(expected, x.dtype)
+        except (MemoryError, ValueError) as error:  # ValueError: too many dimensions, or more bytes than an address can count
+            raise TooLarge(f"{name}: the result of shape {expected}: {error}") from error
     values = convert.updates_of(name, "updates", updates, x.dtype, convert=convert_updates, owner=target)
     if (spread or broadcast) and not values.ndim:
         return np.full(expected, values, x.dtype)

@@ -5,7 +5,7 @@ import pytest
 from faults import CASES, INPLACE, WRITES, R, W, table
 
 import paramstore as ps
-from paramstore.errors import DtypeError, IndexOutOfBounds, ParamstoreError, ShapeError, TargetError
+from paramstore.errors import DtypeError, IndexOutOfBounds, ParamstoreError, ShapeError, TargetError, TooLarge
 
 every = pytest.mark.parametrize("case", CASES, ids=repr)
 every_write = pytest.mark.parametrize("case", WRITES, ids=repr)
@@ -238,3 +238,10 @@ def test_a_private_table_outlives_its_source():
     q = ps.Parameter(memoryview(source), copy=False)
     q.scatter_add([0], np.ones((1, W), np.float32))
     assert source[0].tolist() == [1.0] * W
+
+
+def test_a_gather_that_no_array_can_hold_is_refused():
+    """More dimensions than NumPy has, and more bytes (2**44 cells) than the machine."""
+    for params, indices in ((np.zeros((1,) * 64), np.zeros((1, 1), np.int64)), (np.zeros((1, 2**20)), np.zeros(2**24, np.int64))):
+        with pytest.raises(TooLarge, match="gather: the result of shape"):
+            ps.gather(params, indices)
