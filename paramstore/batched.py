@@ -92,12 +92,16 @@ def gather(
     if b > at:
         raise ShapeError(f"{name}: batch_dims = {b} must not be more than axis = {at}")
     batch, middle = _leading(name, b, target, data.shape, shape), data.shape[b:at]
-    ids = _resolved(probe, size).reshape(prod(batch), 1, prod(shape[b:]))
+    found = _resolved(probe, size)
+    result = (*data.shape[:at], *shape[b:], *inner)
+    if 0 in result:  # the row numbers of nothing could still be many
+        return np.empty(result, data.dtype)
+    ids = found.reshape(prod(batch), 1, prod(shape[b:]))
     # Row (batch, middle, index) of a table whose rows are the axes after ``axis``.
     starts = np.arange(prod(batch) * prod(middle), dtype=np.int64).reshape(prod(batch), prod(middle), 1) * size
     table = data.reshape(prod(data.shape[: at + 1]), *inner)
     call = normalize.rows(name, "gather", table, np.where(ids < 0, -1, starts + ids), None, bounds="drop", target=target)
-    return gathered(call).reshape(*data.shape[:at], *shape[b:], *inner)
+    return gathered(call).reshape(result)
 
 
 def gather_nd(

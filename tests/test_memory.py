@@ -245,3 +245,9 @@ def test_a_gather_that_no_array_can_hold_is_refused():
     for params, indices in ((np.zeros((1,) * 64), np.zeros((1, 1), np.int64)), (np.zeros((1, 2**20)), np.zeros(2**24, np.int64))):
         with pytest.raises(TooLarge, match="gather: the result of shape"):
             ps.gather(params, indices)
+
+
+def test_a_gather_of_nothing_takes_no_memory():
+    assert ps.gather(np.zeros((1, 2**40, 0)), np.zeros(0, np.int64), 2).shape == (1, 2**40, 0)
+    with pytest.raises(IndexOutOfBounds):
+        ps.gather(np.zeros((1, 2**40, 0)), [0], 2)

@@ -34,16 +34,13 @@ void close() {
 
 template <class Run> Fault without_gil(i64 bytes, Run&& run) {
     if (bytes < kKeepGil) return run();
-    Fault fault;
-    ++g_without_gil;
-    if (g_closing) {
-        fault = run();
-    } else {
-        nb::gil_scoped_release release;
-        fault = run();
-    }
-    --g_without_gil;
-    return fault;
+    struct Counted {
+        Counted() { ++g_without_gil; }
+        ~Counted() { --g_without_gil; }
+    } counted;
+    if (g_closing) return run();
+    nb::gil_scoped_release release;
+    return run();
 }
 
 Cell find_cell(int op, int dtype, i64 itemsize) {
