@@ -50,8 +50,9 @@ def _run_unchecked(call: Call, kernel: Kernel) -> tuple[str, int, int] | None:
     elif not gather:
         kernel.function(data, ids[inside], updates[inside])
     else:
-        found = np.empty((int(inside.sum()), updates.shape[1]), updates.dtype)
-        kernel.function(data, ids[inside], found)
-        updates[...] = np.zeros((), updates.dtype)
-        updates[inside] = found
+        if inside.any():
+            kernel.function(data, np.where(inside, ids, 0), updates)
+        zero = np.zeros((), updates.dtype)
+        for k in np.flatnonzero(~inside):
+            updates[k] = zero
     return None

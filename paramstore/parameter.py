@@ -246,7 +246,7 @@ class Parameter:
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         import copy
 
-        value = copy.deepcopy(self.read(), memo) if self.dtype.hasobject else self.read()
+        value = copy.deepcopy(self.read(), memo) if self.dtype.hasobject and self.dtype.kind != "T" else self.read()
         twin = type(self)(value, self._name, trainable=self.trainable)
         twin._version = self._version
         memo[id(self)] = twin

@@ -105,8 +105,22 @@ def _assign(data: Array, ids: Array, updates: Array) -> None:
 def _joining(data: Array, ids: Array, updates: Array) -> None:
     """Adding strings of any length joins them. A string that is missing stops that, so the work is done aside."""
     out = data.copy()
-    _folding(np.add)(out, ids, updates)
+    for k, row in enumerate(ids):
+        out[row] = np.add(out[row], updates[k])
     data[...] = out
+
+
+# Strings of any length go row by row: NumPy's assignment through an index array frees them too early before NumPy 2.3.
+
+
+def _assign_strings(data: Array, ids: Array, updates: Array) -> None:
+    for k, row in enumerate(ids):
+        data[row] = updates[k]
+
+
+def _gather_strings(data: Array, ids: Array, out: Array) -> None:
+    for k, row in enumerate(ids):
+        out[k] = data[row]
 
 
 def _gather(data: Array, ids: Array, out: Array) -> None:
@@ -127,6 +141,8 @@ def _register_all() -> None:
                     raise NotImplementedError(f"the reference backend has no step for the op {op.name!r}")
                 add(op.name, dtype, _folding(step) if step else _assign)
         add("gather", dtype, _gather)
+    add("update", "string", _assign_strings)
+    add("gather", "string", _gather_strings)
     add("add", "string", _joining)
     for index in ("int32", "int64"):
         registry.register("flatten", "tuples", index, bounds.flatten_tuples, backend="reference", priority=0, checks=True)
