@@ -52,7 +52,7 @@ def _run_unchecked(call: Call, kernel: Kernel) -> tuple[str, int, int] | None:
     else:
         if inside.any():
             kernel.function(data, np.where(inside, ids, 0), updates)
-        zero = np.zeros((), updates.dtype)
+        blank = np.zeros((), updates.dtype)
         for k in np.flatnonzero(~inside):
-            updates[k] = zero
+            updates[k] = blank
     return None
