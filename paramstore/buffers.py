@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import convert
+from . import convert, dtypes
 from .convert import Array
-from .errors import DeviceError, DtypeError, ShapeError, TargetError, TooLarge
+from .errors import DeviceError, DtypeError, ScalarRangeError, ShapeError, TargetError, TooLarge
 from .init import Initializer
 
 __all__ = ["device_named", "empty", "copied", "wrapped", "fill"]
@@ -104,4 +104,16 @@ def _fitting(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], spread: b
         raise DtypeError(f"initializer: result.dtype = {array.dtype} does not become {dtype}")
     if convert.is_literal(value):
         return convert.updates_of("initializer", "result", value, dtype, convert=True)
-    return array
+    return _held(array, dtype)
+
+
+def _held(array: Array, dtype: np.dtype[Any]) -> Array:
+    """``array`` in that dtype, if no integer wraps and no finite number becomes infinite."""
+    if array.dtype == dtype or not array.size or dtypes.kind(dtype) not in ("int", "uint", "float"):
+        return array
+    with np.errstate(all="ignore"):
+        out = array.astype(dtype)
+        lost = np.isfinite(array) & ~np.isfinite(out) if dtypes.kind(dtype) == "float" else (out != array) | ((out < 0) != (array < 0))
+    if np.any(lost):
+        raise ScalarRangeError(f"initializer: result holds {array.reshape(-1)[int(np.argmax(lost))]}, which {dtype} does not hold")
+    return out

@@ -222,7 +222,7 @@ def _literal(call: str, argument: str, value: Any, target: np.dtype[Any], refuse
             array = array.astype(np.float64)
         except OverflowError:
             raise ScalarRangeError(f"{call}: {argument} = {_short(value)} is out of the range of {target}") from None
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         out = array.astype(target, order="C")
     wide = np.complex128 if kind == "complex" else np.float64
     lost = ~np.isfinite(out.astype(wide)) & np.isfinite(array) if kind != "bool" else np.False_

@@ -230,10 +230,10 @@ class Parameter:
             if self._shared:
                 raise TargetError(f"resize: Parameter {self._name!r} wraps memory that is not its own (copy=False)")
             shape = normalize.shape_of("resize", (rows, *self.shape[1:]))
-            kept = min(rows, self.shape[0])
+            kept = min(shape[0], self.shape[0])
             new = buffers.empty("resize", shape, self.dtype)
-            new[:kept] = self._array[:kept]
             buffers.fill(new[kept:], initializer)
+            new[:kept] = self._array[:kept]
             self._array = new
             self._changed()
         return self

@@ -273,3 +273,15 @@ def test_copies_are_by_value(store, duplicate):
     assert list(twin) == list(store) and twin["users"].name == "users" and twin["users"].version == 1
     assert twin["users"].numpy()[0].tolist() == [1.0] * 3 and twin.create("new", (1,)) is not None and "new" not in store
     assert len(duplicate(ps.ParamStore())) == 0 and duplicate(ps.ParamStore()).create("x", (1,)).name == "x"
+
+
+@pytest.mark.parametrize(
+    "dtype, value",
+    [("int32", np.array([2**40, 1])), ("int64", np.array([2**63] * 2, np.uint64)), ("int8", np.array([300, 0])), ("float16", np.array([1e30, 0]))],
+)
+def test_an_initializer_whose_values_do_not_fit_is_refused(dtype, value):
+    store = ps.ParamStore()
+    for initializer in (value, lambda shape, dtype: value):
+        with pytest.raises(ps.errors.ScalarRangeError):
+            store.create("x", (2,), dtype, initializer=initializer)
+    assert len(store) == 0
