@@ -95,6 +95,8 @@ def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | N
         DtypeError: bool, float or any other dtype.
     """
     literal = is_literal(value)
+    if literal and _holds_bool(value):
+        raise DtypeError(f"{call}: {argument} = {_short(value)} holds a bool, which is no index")
     array = _literal_array(call, argument, value) if literal else array_of(call, argument, value)
     allowed = widths or ("int32", "int64")
     if literal and array.size == 0:
@@ -108,6 +110,11 @@ def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | N
         return _clamped(array) if name == "uint64" else (array.astype(np.int64, order="C"), None)
     wanted = " or ".join(allowed) if widths else "an integer dtype"
     raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} must be {wanted}")
+
+
+def _holds_bool(value: Any) -> bool:
+    """Whether a bool is among the leaves, where NumPy would read it as 0 or 1."""
+    return any(map(_holds_bool, value)) if isinstance(value, (list, tuple)) else isinstance(value, (bool, np.bool_))
 
 
 def _clamped(array: Array) -> tuple[Array, Array | None]:

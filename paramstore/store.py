@@ -122,6 +122,8 @@ class ParamStore:
         with self._lock:
             if key in self._pending or self._params.get(key, parameter) is not parameter:
                 raise NameInUse(f"add: {key!r} exists")
+            if any(held is parameter and other != key for other, held in self._params.items()):
+                raise NameInUse(f"add: the Parameter is in this store already, as {parameter.name!r}")
             self._params[key] = parameter
             parameter._name = key
         return parameter

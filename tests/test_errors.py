@@ -227,3 +227,11 @@ def test_the_call_argument_value_and_position_are_named():
     with pytest.raises(TypeError) as error:
         ps.ScatterMax()(ps.Parameter(np.zeros(2, np.complex64)), [0], np.ones(1, np.complex64))
     assert "ScatterMax: max is not defined for dtype complex64" in str(error.value)
+
+
+def test_a_bool_among_the_indices():
+    p = ps.Parameter(np.zeros(3))
+    for ids in ([True, 2], [[0], [False]], (1, np.True_)):
+        with pytest.raises(DtypeError, match="holds a bool"):
+            p.scatter_add(ids, np.ones(np.shape(ids)))
+    assert not p.numpy().any()

@@ -285,3 +285,11 @@ def test_an_initializer_whose_values_do_not_fit_is_refused(dtype, value):
         with pytest.raises(ps.errors.ScalarRangeError):
             store.create("x", (2,), dtype, initializer=initializer)
     assert len(store) == 0
+
+
+def test_a_parameter_has_one_name_in_a_store():
+    store = ps.ParamStore()
+    a = store.create("a", (1,))
+    with pytest.raises(NameInUse, match="already, as 'a'"):
+        store.add(a, "b")
+    assert store["a"].name == "a" and store.add(a) is a
