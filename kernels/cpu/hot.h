@@ -11,8 +11,9 @@ using ApplyFn = void (*)(char* data, i64 stride, i64 width, const i64* rows, con
                          const char* updates);
 
 // data[ids[i], :width] = op(data[ids[i], :width], updates[i, :width]), rows `stride` items apart. Each id is read once more,
-// and where it is used it is held against the range: one that has become bad since it was checked is left out.
-using DirectFn = void (*)(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates);
+// and where it is used it is held against the range. Returns n; under kRaise the position of the first id that is
+// not in range, with those before it applied and no other.
+using DirectFn = i64 (*)(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates);
 
 struct Cell {
     DirectFn direct;
