@@ -27,7 +27,7 @@ from paramstore import dispatch, normalize, registry
 Array = np.ndarray[Any, np.dtype[Any]]
 
 BACKENDS = sorted({k.backend for k in ps.kernels()} & {"reference", "cpu"})
-# Small calls stay on one thread, unless the extension is told which plan to follow for rows: 0 serial, 1 columns, 2 owners, 3 streams.
+# Small calls stay on one thread, unless the extension is told which plan to follow for rows: 0 serial, 1 columns, 2 owners, 3 buckets.
 FORCE: Callable[[int], None] | None = getattr(sys.modules.get("paramstore._cpu"), "force_plan", None)
 WAYS = [(b, t, -1) for b in BACKENDS for t in ((1, 2, 3, 8) if b == "cpu" else (1,))]
 FORCED_WAYS = [("cpu", t, plan) for t, plan in ((3, 1), (2, 2), (3, 3))] if FORCE else []

@@ -280,7 +280,7 @@ ps.set_num_threads(3)
 force = getattr(sys.modules.get("paramstore._cpu"), "force_plan", None)
 for turn in range(8):  # a busy machine may need more time to meet both
     if force:
-        force((-1, 2, 3)[turn % 3])  # rows: the plan that the call would take, owners, streams
+        force((-1, 2, 3)[turn % 3])  # rows: the plan that the call would take, owners, buckets
     stop = time.monotonic() + 0.3
     together(rewrite, *[update] * 8)
     if counts["done"] and (counts["refused"] or bounds != "raise") and (turn >= 2 or not (force and "rows" in layout)):

@@ -85,6 +85,9 @@ const Hot table = {
     gather,
     resolve,
     split,
+    tag,
+    pick,
+    resolve_at,
     find_outside,
     find_zero,
 };

@@ -43,6 +43,16 @@ struct Hot {
     // needs room for n and kSplitRoom more; targets below 0 have no owner. Returns how many there are.
     i64 (*split)(const i64* targets, i64 n, i64 first, Owner owner, i64* rows, i64* pos);
 
+    // tags[i] becomes the bucket (the owner, of owner.parts <= kNoTag) of id i, or kNoTag where it has no row. Returns n; under
+    // kRaise the position of the first id that has none.
+    i64 (*tag)(Ids ids, Range range, Owner owner, unsigned char* tags);
+
+    // Appends first + i for each tag that is one of those wanted to pos, which needs room for n more. Returns how many there are.
+    i64 (*pick)(const unsigned char* tags, i64 n, const unsigned char* wanted, int count, i64 first, i64* pos);
+
+    // As resolve() for the ids at these positions; ids that have no row are left out of rows and pos. Returns how many stay.
+    i64 (*resolve_at)(Ids ids, Range range, i64* pos, i64 n, i64* rows);
+
     // Position of the first id outside [low, high), or n; *value receives that id.
     i64 (*find_outside)(Ids ids, i64 low, i64 high, i64* value);
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "hot.h"
 #include "../combine.h"
+#include "hot_ids.h"
 #include "pack.h"
 #if defined(__F16C__)
 #include <immintrin.h>
@@ -109,7 +110,7 @@ void apply(char* data, i64 stride, i64 width, const i64* rows, const i64* pos, i
 
 template <class I> struct IdsOf {
     const I* ids;
-    PS_HD i64 operator[](i64 i) const { return __atomic_load_n(ids + i, __ATOMIC_RELAXED); }
+    PS_HD i64 operator[](i64 i) const { return read_id(ids + i); }
 };
 struct IdsEither {  // for rows wide enough to hide the branch
     Ids ids;
@@ -117,14 +118,6 @@ struct IdsEither {  // for rows wide enough to hide the branch
         return ids.wide ? IdsOf<i64>{(const i64*)ids.data}[i] : IdsOf<i32>{(const i32*)ids.data}[i];
     }
 };
-
-// The row of an id that is not in [0, size); -1 if it has none.
-__attribute__((noinline, cold)) i64 place_outside(i64 id, Range range) {
-    if (range.wrap && id < 0) id += range.size;
-    if (id >= 0 && id < range.size) return id;
-    if (range.bounds == ps::kClip) return id < 0 ? 0 : range.size - 1;
-    return -1;
-}
 
 template <class Op, class T, int Fixed, bool Ahead, class At>
 i64 direct_rows(T* data, i64 stride, i64 width, At ids, i64 n, Range range, const T* updates) {

@@ -70,6 +70,9 @@ Fault scatter_rows(const RowsCall& call) {
     if (!nothing && plan.kind == Plan::kSerial && copy_pays(call))
         if (Fault fault; apply_or_undo(call, fault)) return fault;
 
+    if (!nothing && plan.kind == Plan::kBuckets)
+        if (Fault fault; scatter_buckets(call, plan.parts, lease, fault)) return fault;
+
     if (Fault fault = check_ids(call.ids, call.range, lease)) return fault;
     if (call.check_zero)
         if (Fault fault = check_divisors(call.updates, call.cell.item, call.ids.n * call.width, lease)) return fault;
@@ -90,9 +93,7 @@ Fault scatter_rows(const RowsCall& call) {
             lease.run(plan.parts, [&](int i) { apply_owned(call, {shift, plan.parts, i}); });
             break;
         }
-        case Plan::kStreams:
-            if (!scatter_streams(call, plan.parts, lease)) apply_stripe(call, 0, call.width);
-            break;
+        case Plan::kBuckets: apply_stripe(call, 0, call.width); break;  // no memory for them
     }
     return {};
 }
