@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from . import buffers, convert, dtypes, functional, inplace, normalize
+from . import buffers, convert, dtypes, functional, inplace, locks, normalize
 from .convert import Array
 from .errors import ArgumentError, DtypeError, ShapeError, TargetError
 
@@ -56,8 +55,8 @@ class Parameter:
         self._shared = not copy
         self._dtype_name = dtypes.name(self._array.dtype)
         self._version = 0
-        self._count_lock = threading.Lock()
-        self.lock = threading.RLock()
+        self._count_lock = locks.made()
+        self.lock = locks.made()
 
     @classmethod
     def _adopt(cls, array: Array, name: str, trainable: bool = True) -> Parameter:

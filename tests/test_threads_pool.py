@@ -199,3 +199,91 @@ def test_the_most_threads() -> None:
     ps.set_num_threads(256)
     assert ps.get_num_threads() == 256
     loops.assert_same(ps.Parameter(x).scatter_add(ids, u).numpy(), expected)
+
+
+HELD = """
+from paramstore import registry
+from paramstore.making import Making
+p, q, store = ps.Parameter(np.zeros((4, 2))), ps.Parameter([0.0]), ps.ParamStore()
+store.add(p, "p"), store.add(q, "q")
+held, go, making = threading.Event(), threading.Event(), threading.Event()
+
+def hold(lock):
+    with lock:
+        held.set()
+        go.wait()
+
+def make(shape, dtype):
+    making.set()
+    go.wait()
+    return np.ones(shape, dtype)
+
+def child():
+    signal.alarm(10)  # ends a child that hangs
+    ps.registry.register("add", "rows", "float64", lambda data, ids, u: None, backend="mine", priority=-1)
+    ps.registry.unregister("mine")
+    p.scatter_add([1], [[1.0, 1.0]], use_locking=True)
+    assert p.read().tolist()[1] == [1, 1] and p.version == 1
+    assert store.get_or_create("made", (2,), initializer=2).numpy().tolist() == [2, 2]
+    store.create("late", (1,))
+    store.delete("late"), store.add(ps.Parameter([1.0]), "late")
+    assert "q" in store and len(store.names()) == 4
+    return True
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("lock", ("p.lock", "p._count_lock", "store._lock", "registry._lock", "Making._turn"))
+def test_fork_while_another_thread_holds_a_lock(tmp_path: Path, lock: str) -> None:
+    """The child's locks are free, and a name that was being made there can be made; the parent's are as they were."""
+    code = f"""
+maker = threading.Thread(target=lambda: store.create("made", (2,), initializer=make))
+maker.start()
+assert making.wait(10)
+thread = threading.Thread(target=hold, args=({lock},))
+thread.start()
+assert held.wait(10)
+fork_and_wait(child)
+assert not {lock}.acquire(blocking=False)
+go.set()
+thread.join()
+maker.join()
+assert store["made"].numpy().tolist() == [1, 1]
+"""
+    script(tmp_path, FORK + "import signal\n" + HELD + code)
+
+
+@needs_fork
+def test_fork_by_the_thread_that_holds_the_lock(tmp_path: Path) -> None:
+    """It holds it in the child, too, as often as it took it; and goes on making what it was making."""
+    code = """
+def child():
+    import signal
+    signal.alarm(10)
+    def other():
+        got.append(p.lock.acquire(blocking=False))
+    for _ in range(2):
+        got = []
+        together(other)
+        assert got == [False]
+        p.lock.release()
+    together(other)
+    assert got == [False, True]
+    return True
+
+p = ps.Parameter([0.0])
+with p.lock, p.lock:
+    fork_and_wait(child)
+
+store = ps.ParamStore()
+def make(shape, dtype):
+    pid.append(os.fork())
+    return np.ones(shape, dtype)
+pid = []
+made = store.create("x", (2,), initializer=make)
+right = made is store["x"] and made.numpy().tolist() == [1, 1] and store.create("y", (1,)) is store["y"]
+if not pid[0]:
+    os._exit(0 if right else 3)
+assert right and os.waitpid(pid[0], 0)[1] == 0
+"""
+    script(tmp_path, FORK + code)
