@@ -270,3 +270,29 @@ def test_version_counts_calls_that_completed():
         with pytest.raises(ps.errors.ParamstoreError):
             p.scatter_add(bad, [[1.0, 1.0]])
     assert p.version == 1
+
+
+class Sharing:
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+class Copying(Sharing):
+    def __array__(self, dtype=None, copy=None):
+        return self.array.copy()
+
+
+@pytest.mark.parametrize("value", [range(3), np.float64(3), np.str_("a"), Copying(np.zeros(3)), {1, 2}, iter([1])], ids=repr)
+def test_what_numpy_can_only_copy_is_not_wrapped(value):
+    with pytest.raises(DtypeError, match=r"Parameter\(copy=False\): value"):
+        ps.Parameter(value, copy=False)
+
+
+def test_wraps_what_shares_its_memory():
+    x = np.zeros(3)
+    for value in (Sharing(x), memoryview(x), ps.Parameter(x, copy=False)):
+        ps.Parameter(value, copy=False).scatter_add([1], [1.0])
+    assert x.tolist() == [0, 3, 0] and ps.Parameter(np.zeros(0), copy=False).size == 0
