@@ -287,8 +287,5 @@ def only(backend: str) -> Iterator[None]:
     if not any(k.backend == backend for row in list(_table.values()) for k in row):
         known = sorted({k.backend for row in list(_table.values()) for k in row})
         raise ArgumentError(f"only: no backend {backend!r}; known: {', '.join(known)}")
-    token = _forced.set(backend)
-    try:
+    with determinism.within("only", _forced, backend):
         yield
-    finally:
-        _forced.reset(token)

@@ -15,11 +15,15 @@ from .parameter import Parameter
 __all__ = ["ParamStore", "Scope"]
 
 
-def _checked_name(call: str, name: Any) -> str:
-    """A name is segments joined by "/"; none is empty, "." or "..", and there are no control characters."""
+def _text(call: str, name: str) -> str:
     if not isinstance(name, str):
         raise DtypeError(f"{call}: name = {name!r} must be a str, not {type(name).__name__}")
-    if any(part in ("", ".", "..") for part in name.split("/")) or not name.isprintable() or "\\" in name:
+    return name
+
+
+def _checked_name(call: str, name: str) -> str:
+    """A name is segments joined by "/"; none is empty, "." or "..", and there are no control characters."""
+    if any(part in ("", ".", "..") for part in _text(call, name).split("/")) or not name.isprintable() or "\\" in name:
         raise ArgumentError(f"{call}: name = {name!r} must be segments joined by '/', none empty, '.' or '..', all printable")
     return name
 
@@ -133,11 +137,11 @@ class ParamStore:
     def get(self, name: str, default: Any = None) -> Any:
         """The Parameter of that name, or ``default``."""
         with self._lock:
-            return self._params.get(name, default)
+            return self._params.get(_text("get", name), default)
 
     def __getitem__(self, name: str) -> Parameter:
         with self._lock:
-            found = self._params.get(name)
+            found = self._params.get(_text("store[name]", name))
         if found is None:
             raise UnknownName(f"store[{name!r}]: there is no such Parameter; there are {len(self)}")
         return found
@@ -149,7 +153,7 @@ class ParamStore:
             UnknownName: there is none of that name.
         """
         with self._lock:
-            if self._params.pop(name, None) is None:
+            if self._params.pop(_text("delete", name), None) is None:
                 raise UnknownName(f"delete: {name!r}: there is no such Parameter")
 
     __delitem__ = delete
@@ -188,7 +192,7 @@ class ParamStore:
 
     def __contains__(self, name: object) -> bool:
         with self._lock:
-            return name in self._params
+            return isinstance(name, str) and name in self._params
 
     def __len__(self) -> int:
         return len(self._params)

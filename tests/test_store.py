@@ -201,3 +201,21 @@ def test_a_parameter_has_one_name_in_a_store():
     with pytest.raises(NameInUse, match="already, as 'a'"):
         store.add(a, "b")
     assert store["a"].name == "a" and store.add(a) is a
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 5, b"a", ("a", [])], ids=repr)
+def test_names_to_look_up_that_are_no_text(store, name):
+    for call in (store.get, store.__getitem__, store.delete, store.__delitem__):
+        with pytest.raises(DtypeError, match="must be a str"):
+            call(name)
+    assert name not in store and len(store) == 4
+
+
+@pytest.mark.parametrize("bad", [b"a", "1", None, np.str_("1"), 10**400, np.datetime64("2020"), 1j, np.complex64(1), True, np.bool_(1), [1.0], np.zeros(1), np.inf, object()], ids=repr)
+def test_numbers_of_initializers(bad):
+    for call in (lambda: init.normal(mean=bad), lambda: init.normal(std=bad), lambda: init.uniform(low=bad), lambda: init.uniform(high=bad)):
+        with pytest.raises(ArgumentError, match="must be a finite number"):
+            call()
+    if bad is not None:
+        with pytest.raises(ArgumentError, match="seed"):
+            init.normal(seed=-1 if isinstance(bad, int) and bad is not True else bad)
