@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from math import prod
 from typing import Any
 
@@ -12,7 +13,7 @@ from .convert import Array
 from .errors import DeviceError, DtypeError, ShapeError, TargetError, TooLarge
 from .init import Initializer
 
-__all__ = ["device_named", "empty", "copied", "wrapped", "fill"]
+__all__ = ["device_named", "empty", "copied", "wrapped", "pinned", "fill"]
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 CHUNK_BYTES = 1 << 26  # initializers write this much at a time
@@ -28,7 +29,7 @@ def device_named(call: str, device: Any) -> str:
 
 
 def empty(call: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An uninitialized C-contiguous array that starts at a cache line. It is a view, so that nobody can resize the memory under a kernel."""
+    """An uninitialized C-contiguous array that starts at a cache line. It is a view of the array that owns the memory; see `pinned`."""
     try:
         if dtype.hasobject or dtype.kind == "T":
             return np.empty(shape, dtype).view()
@@ -71,6 +72,13 @@ def wrapped(value: Any, dtype: np.dtype[Any] | None) -> Array:
     if not array.dtype.isnative:
         raise TargetError(f"{call}: value is in foreign byte order ({array.dtype.str})")
     return array.view(np.ndarray)
+
+
+def pinned(array: Array) -> Any:
+    """What keeps anybody from resizing the memory behind ``array`` as long as it lives: NumPy refuses that for an owner with a weak reference."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return weakref.ref(array)
 
 
 def _share(one: Array, two: Array) -> bool:
