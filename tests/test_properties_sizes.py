@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import loops
 import numpy as np
 import pytest
-from drawn import BACKENDS, RULES, Array, elements_on, ordinary, ways
+from drawn import BACKENDS, FORCE, RULES, Array, elements_on, ordinary, ways
 
 import paramstore as ps
 
@@ -159,3 +160,14 @@ def test_large_gathers(dtype: str, w: int) -> None:
         loops.assert_same(ps.gather(x.T, inside, 1), x.T[:, inside].copy(), way)
         loops.assert_same(ps.gather_nd(x, np.stack([inside, cells[:, 0] % w], 1)), x[inside, cells[:, 0] % w], way)
         loops.assert_same(ps.gather_elements(x, cells), np.take_along_axis(x, cells % r, 0), way)
+
+
+@pytest.mark.skipif(not FORCE, reason="the extension is not there")
+@pytest.mark.parametrize("plan", (-2, 4, 99, 2**31 - 1, 2**40, None, 1.5))
+def test_a_plan_that_does_not_exist_is_refused(plan: Any) -> None:
+    assert FORCE
+    with pytest.raises((ValueError, TypeError)):
+        FORCE(plan)
+    p = ps.Parameter(np.zeros((100, 8), np.float32))
+    ps.set_num_threads(4)
+    assert p.scatter_add(np.arange(100), np.ones((100, 8), np.float32)).numpy().all()
