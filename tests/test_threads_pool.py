@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -174,12 +177,46 @@ def test_kernels_let_other_threads_run() -> None:
     assert best >= 3
 
 
-def test_the_thread_count_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for value, expected in (("3", "3"), ("100000", "256")):
-        monkeypatch.setenv("PARAMSTORE_NUM_THREADS", value)
-        assert script(tmp_path, "print(ps.get_num_threads())").split() == [expected]
-    monkeypatch.setenv("PARAMSTORE_NUM_THREADS", "none")
-    assert int(script(tmp_path, "print(ps.get_num_threads())")) >= 1
+@pytest.mark.parametrize("extension", (True, False))
+@pytest.mark.parametrize(
+    ("text", "count"),
+    (("3", 3), (" 12 ", 12), ("007", 7), ("256", 256), ("257", 256), ("1" + "0" * 5000, 256), ("", None), (" ", None)),
+)
+def test_the_thread_count_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, count: int | None, extension: bool
+) -> None:
+    monkeypatch.setenv("PARAMSTORE_NUM_THREADS", text)
+    expected = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 256) if count is None else count
+    assert _count_and_warnings(tmp_path, extension) == [str(expected)]
+
+
+@pytest.mark.parametrize("extension", (True, False))
+@pytest.mark.parametrize("text", ("12abc", "none", "0", "-3", "2.5", "0x10", "1e3", "1 2"))
+def test_a_thread_count_from_the_environment_that_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, extension: bool
+) -> None:
+    """It is ignored, and a warning says so; with and without the extension."""
+    monkeypatch.setenv("PARAMSTORE_NUM_THREADS", "")
+    default = _count_and_warnings(tmp_path, extension)
+    monkeypatch.setenv("PARAMSTORE_NUM_THREADS", text)
+    warning = f"PARAMSTORE_NUM_THREADS = {text!r} is ignored: it must be an integer of at least 1"
+    assert _count_and_warnings(tmp_path, extension) == [*default, warning]
+
+
+def _count_and_warnings(tmp_path: Path, extension: bool) -> list[str]:
+    code = f"""
+import sys, warnings
+if not {extension}:
+    sys.modules["paramstore._cpu"] = None
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    import paramstore as ps
+for line in (ps.get_num_threads(), *(w.message for w in seen if "NUM_THREADS" in str(w.message))):
+    print(line)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("n", (0, -1, 257, 1024, 2**31, 2**70, 1.5, True, "2", None))
