@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from . import buffers, convert, dtypes, functional, inplace, normalize
+from . import buffers, convert, dtypes, functional, inplace, locks, normalize
 from .convert import Array
 from .errors import ArgumentError, DtypeError, ShapeError, TargetError
 
@@ -40,7 +39,7 @@ class Parameter:
     [[0.0, 0.0], [4.0, 6.0]]
     """
 
-    __slots__ = ("__weakref__", "_array", "_count_lock", "_device", "_dtype_name", "_name", "_shared", "_version", "lock", "trainable")
+    __slots__ = ("__weakref__", "_array", "_count_lock", "_device", "_dtype_name", "_name", "_pin", "_shared", "_version", "lock", "trainable")
 
     def __init__(
         self, value: Any, name: str = "", *, dtype: Any = None, device: str = "cpu", trainable: bool = True, copy: bool = True
@@ -53,11 +52,12 @@ class Parameter:
         self._device = buffers.device_named("Parameter", device)
         wanted = None if dtype is None else dtypes.resolve("Parameter", dtype)
         self._array: Array = buffers.copied(value, wanted) if copy else buffers.wrapped(value, wanted)
+        self._pin = buffers.pinned(self._array)
         self._shared = not copy
         self._dtype_name = dtypes.name(self._array.dtype)
         self._version = 0
-        self._count_lock = threading.Lock()
-        self.lock = threading.RLock()
+        self._count_lock = locks.made()
+        self.lock = locks.made()
 
     @classmethod
     def _adopt(cls, array: Array, name: str, trainable: bool = True) -> Parameter:
@@ -234,26 +234,36 @@ class Parameter:
             new = buffers.empty("resize", shape, self.dtype)
             buffers.fill(new[kept:], initializer)
             new[:kept] = self._array[:kept]
-            self._array = new
+            self._array, self._pin = new, buffers.pinned(new)
             self._changed()
         return self
 
     # -- copies -----------------------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Parameter:
-        return _rebuilt(*self.__reduce__()[1])
+        return _rebuilt(type(self), self.read(), self._name, self.trainable, self._version)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if not self._holds_objects():
+            twin = self.__copy__()
+            memo[id(self)] = twin
+            return twin
         import copy
 
-        value = copy.deepcopy(self.read(), memo) if self.dtype.hasobject and self.dtype.kind != "T" else self.read()
-        twin = type(self)(value, self._name, trainable=self.trainable)
-        twin._version = self._version
-        memo[id(self)] = twin
+        twin = memo[id(self)] = _rebuilt(*self.__reduce__()[1])  # known before its objects are copied: they may lead back to it
+        twin._array[...] = copy.deepcopy(self.read(), memo)
         return twin
 
+    def _holds_objects(self) -> bool:
+        return self.dtype.hasobject and self.dtype.kind != "T"
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self.read(), self._name, self.trainable, self._version)
+        rest = (self._name, self.trainable, self._version)
+        if not self._holds_objects():
+            return _rebuilt, (type(self), self.read(), *rest)
+        return _rebuilt, (type(self), np.zeros(self.shape, self.dtype), *rest), self.read()  # as above
+
+    def __setstate__(self, objects: Array) -> None:
+        self._array[...] = objects
 
     # fmt: off
     scatter_add: Callable[..., Parameter] = inplace.method("scatter_add", "add")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import threading
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from . import determinism, dtypes, ops
+from . import determinism, dtypes, locks, ops
 from .errors import ArgumentError, MissingKernel
 
 __all__ = ["Fault", "Kernel", "Explanation", "KernelTable", "register", "unregister", "find", "kernels", "explain", "only"]
@@ -91,7 +91,7 @@ class Explanation:
         return f"{self.request}: {self.kernel.name if self.kernel else 'no kernel'} ({self.reason})"
 
 
-_lock = threading.Lock()
+_lock = locks.made()
 _table: dict[tuple[str, str, str, str, str], list[Kernel]] = {}
 _forced: contextvars.ContextVar[str | None] = contextvars.ContextVar("paramstore_only", default=None)
 _found: dict[tuple[str, str, str, str, str, str | None], Kernel] = {}  # what `find` answered; emptied by every change
@@ -167,6 +167,10 @@ def _changed() -> None:
         if layout == "rows" and device == "cpu" and mode == "ordered" and row and row[0].backend == "cpu":
             if not _table.get((op, layout, dtype, device, "fast")):
                 _native.add((op, dtype))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_changed)  # another thread may have been at it
 
 
 def is_native(op: str, dtype: str) -> bool:
@@ -283,8 +287,5 @@ def only(backend: str) -> Iterator[None]:
     if not any(k.backend == backend for row in list(_table.values()) for k in row):
         known = sorted({k.backend for row in list(_table.values()) for k in row})
         raise ArgumentError(f"only: no backend {backend!r}; known: {', '.join(known)}")
-    token = _forced.set(backend)
-    try:
+    with determinism.within("only", _forced, backend):
         yield
-    finally:
-        _forced.reset(token)

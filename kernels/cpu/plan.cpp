@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <stdexcept>
 
 #include "block.h"
 
@@ -16,7 +17,10 @@ constexpr i64 kCached = 1 << 20;  // bytes of a table whose rows cost less than 
 
 }  // namespace
 
-void force_plan(int kind) { g_forced.store(kind, std::memory_order_relaxed); }
+void force_plan(int kind) {
+    if (kind < -1 || kind > Plan::kStreams) throw std::invalid_argument("_cpu: kind is no number of a Plan::Kind, or -1");
+    g_forced.store(kind, std::memory_order_relaxed);
+}
 bool plan_is_forced() { return g_forced.load(std::memory_order_relaxed) >= 0; }
 
 Plan plan_rows(const RowsCall& call, int threads) {

@@ -48,6 +48,7 @@ if _cpu:
     _register_all()
 
 
+_without_extension = 1
 MOST_THREADS = 256  # kMaxThreads in kernels/cpu/pool.h
 
 
@@ -62,7 +63,8 @@ def _count(call: str, value: Any) -> int:
 def set_num_threads(n: int) -> None:
     """How many threads one call may use on the CPU; the results do not depend on it.
 
-    ``PARAMSTORE_NUM_THREADS`` sets it at import; by default it is the number of processors the process may run on.
+    ``PARAMSTORE_NUM_THREADS``, an integer of at least 1, sets it at import (a larger one than 256 counts as 256; anything else is ignored with
+    a warning); by default it is the number of processors the process may run on.
 
     >>> set_num_threads(2)
     >>> get_num_threads()
@@ -80,11 +82,13 @@ def get_num_threads() -> int:
 
 
 def _default_threads() -> int:
-    text = os.environ.get("PARAMSTORE_NUM_THREADS", "")
-    if text.isdecimal() and int(text) >= 1:
-        return min(int(text), MOST_THREADS)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    text = os.environ.get("PARAMSTORE_NUM_THREADS", "").strip()
+    if text.isdecimal() and text.strip("0"):
+        return int(text) if len(text) < 10 and int(text) < MOST_THREADS else MOST_THREADS
+    if text:
+        warnings.warn(f"PARAMSTORE_NUM_THREADS = {text!r} is ignored: it must be an integer of at least 1", RuntimeWarning, stacklevel=2)
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST_THREADS)
 
 
-_without_extension = _default_threads()
+set_num_threads(_default_threads())
 __all__ = ["fast_rows", "fast_gather", "OP_NUMBERS", "set_num_threads", "get_num_threads"]

@@ -79,8 +79,8 @@ def index_copy_(x: Target, dim: int, index: Any, source: Any) -> Target:
     value="a number that x can hold, or an array of one without dimensions",
 )
 def index_fill_(x: Target, dim: int, index: Any, value: Any) -> Target:
-    if np.ndim(value):
-        raise IndexFormError(f"index_fill_: value.shape = {np.shape(value)} must be ()")
+    if shape := convert.array_of("index_fill_", "value", value).shape:
+        raise IndexFormError(f"index_fill_: value.shape = {shape} must be ()")
     number = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
     return targets.scatter(
         "index_fill_", "update", x, along, index, number, dim, widths=INT64, wrap=True, spread_scalar=True, argument="value"
@@ -91,10 +91,11 @@ def _index_put(name: str, op: str, x: Array, indices: Any, values: Any, *, targe
     """Masks and integer vectors, one for each of the first axes; None leaves an axis whole."""
     if not isinstance(indices, (tuple, list)):
         raise DtypeError(f"{name}: indices must be a tuple of arrays, not {type(indices).__name__}")
-    for k, item in enumerate(indices):
-        if item is not None and dtypes.name(np.asarray(item).dtype) not in ("int32", "int64", "bool"):
-            raise DtypeError(f"{name}: indices[{k}].dtype = {np.asarray(item).dtype} must be int32, int64 or bool")
-    expression = tuple(slice(None) if item is None else np.asarray(item) for item in indices)
+    items = [None if item is None else convert.array_of(name, f"indices[{k}]", item) for k, item in enumerate(indices)]
+    for k, item in enumerate(items):
+        if item is not None and dtypes.name(item.dtype) not in ("int32", "int64", "bool"):
+            raise DtypeError(f"{name}: indices[{k}].dtype = {item.dtype} must be int32, int64 or bool")
+    expression = tuple(slice(None) if item is None else item for item in items)
     return indexing.indexed(name, op, x, expression, values, target=target, exact=False)
 
 
@@ -114,9 +115,10 @@ def index_put_(x: Target, indices: Any, values: Any, accumulate: bool = False) -
 
 
 def _put(name: str, op: str, x: Array, index: Any, source: Any, **rules: Any) -> Call:
-    if np.shape(index) != np.shape(source) and np.size(index) != np.size(source):
-        raise ShapeError(f"{name}: source.shape = {np.shape(source)} must have as many elements as index.shape = {np.shape(index)}")
-    return normalize.rows(name, op, x.reshape(-1), np.reshape(index, -1), np.reshape(source, -1), **rules)
+    places, values = convert.array_of(name, "index", index), convert.array_of(name, "source", source)
+    if places.size != values.size:
+        raise ShapeError(f"{name}: source.shape = {values.shape} must have as many elements as index.shape = {places.shape}")
+    return normalize.rows(name, op, x.reshape(-1), places.reshape(-1), values.reshape(-1), **rules)
 
 
 @spelled(
