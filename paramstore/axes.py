@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from . import bounds as rule
-from . import convert, normalize
+from . import blocks, convert, normalize, places
 from .convert import Array
 from .errors import DtypeError, ShapeError
 from .normalize import Call
-from .registry import Fault
 
 __all__ = ["along", "tuples_of"]
 
@@ -50,29 +48,23 @@ def along(
     normalize.check_op(name, op, x.dtype)
     at = normalize.axis_of(name, axis, max(x.ndim, 1))
     size, inner = x.shape[at] if x.ndim else 1, x.shape[at + 1 :]
-    probe = normalize.rows(
-        name, "gather", np.empty((size, 0), x.dtype), indices, None, bounds=bounds, wrap=wrap, widths=widths, target=target
-    )
+    probe = blocks.probe(name, x, size, indices, bounds=bounds, wrap=wrap, widths=widths, target=target)
     if not least_rank <= probe.shown.ndim <= 1 or not x.ndim:
         raise ShapeError(f"{name}: indices.shape = {probe.shown.shape} must have one dimension, {target}.shape = {x.shape} at least one")
-    m, outer = len(probe.ids), prod(x.shape[:at])
+    m, outer, on = probe.ids.size, prod(x.shape[:at]), places.of(x)
     expected = (*x.shape[:at], m, *inner)
-    values = convert.updates_of(name, argument, updates, x.dtype, convert=convert_updates, owner=target)
+    values = convert.updates_of(name, argument, updates, x.dtype, convert=convert_updates, owner=target, on=on)
     if spread_scalar and not values.ndim:
-        values = np.full(expected, values, x.dtype)
+        values = places.full(on, expected, values, x.dtype)
     if values.shape != expected:
         raise ShapeError(
             f"{name}: {argument}.shape = {values.shape} must be {expected}: {target}.shape = {x.shape}, with {m} indices at axis {at}"
         )
-    ids = rule.resolve(probe.ids, size, probe.bounds, wrap)
-    if isinstance(ids, Fault):
-        raise probe.error(ids)
-    starts = np.arange(outer, dtype=np.int64)[:, None] * size
+    ids = blocks.spread(name, blocks.resolved(probe, size).reshape(1, m), outer, size).reshape(outer, m)
     table = x.reshape(outer * size, prod(inner))
     call = normalize.rows(
-        name, op, table, np.where(ids < 0, -1, starts + ids), values.reshape(outer, m, prod(inner)), bounds="drop", convert_updates=False,
-        target=target,
-    )  # fmt: skip
+        name, op, table, ids, values.reshape(outer, m, prod(inner)), bounds="drop", convert_updates=False, target=target
+    )
     call.update_shape = values.shape  # where a zero divisor is reported
     return call
 

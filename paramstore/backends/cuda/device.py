@@ -118,7 +118,7 @@ class CupyDevice:
         return self._cupy.cuda.Device(self.ordinal)
 
     def owns(self, value: object) -> bool:
-        return isinstance(value, self._cupy.ndarray) and value.device.id == self.ordinal  # type: ignore[attr-defined]
+        return isinstance(value, self._cupy.ndarray) and value.device.id == self.ordinal
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         with self._here():
@@ -156,7 +156,7 @@ class CupyDevice:
 
     def record(self) -> Any:
         with self._here():
-            return self._cupy.cuda.get_current_stream().record()
+            return self._cupy.cuda.get_current_stream().record(self._cupy.cuda.Event(disable_timing=True))
 
     def wait(self, event: Any) -> None:
         with self._here():

@@ -1,0 +1,1 @@
+"""The GPU backend: CuPy launches the kernels of ``kernels/cuda``."""
