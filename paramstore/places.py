@@ -33,13 +33,15 @@ def on_gpu(value: Any) -> bool:
         return True
     if isinstance(value, np.ndarray):
         return False
-    for says in (lambda: hasattr(value, "__cuda_array_interface__"), lambda: value.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED)):
-        try:
-            if says():
-                return True
-        except Exception:  # it cannot say; `convert` finds out what it is
-            pass
-    return False
+    return any(_says(value, protocol) for protocol in ("__cuda_array_interface__", "__dlpack_device__"))
+
+
+def _says(value: Any, protocol: str) -> bool:
+    try:
+        found = getattr(value, protocol, None)
+        return found is not None and (protocol == "__cuda_array_interface__" or found()[0] in (_CUDA, _CUDA_MANAGED))
+    except Exception:  # it cannot say; `convert` finds out what it is
+        return False
 
 
 def of(array: Any) -> Place:
