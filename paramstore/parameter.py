@@ -216,7 +216,7 @@ class Parameter:
             given = self._converted(call, value)
             if given.shape != x.shape:
                 raise ShapeError(f"{call}: value.shape = {given.shape} must be {x.shape}")
-            inplace.apply_to(call, op, x.reshape(1, x.size), np.zeros(1, np.int64), given.reshape(1, x.size))
+            inplace.apply_to(call, op, x.reshape(1, x.size), np.zeros(1, np.int64), given.reshape(1, x.size), bounds="drop")
             self._changed()
         return self
 
