@@ -15,7 +15,7 @@ from .errors import DeviceError, DtypeError
 
 __all__ = [
     "Array", "Device", "Place", "adopted", "assign", "astype", "copy", "empty", "family", "full", "host", "named", "name_of", "of", "on_gpu",
-    "overlap", "plain", "put", "spread", "zeros",
+    "overlap", "plain", "put", "spread", "where", "zeros",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, np.dtype[Any]]  # or a Device's array, which has no type to check against
@@ -52,6 +52,11 @@ def of(array: Any) -> Place:
     if runtime is None or not isinstance(array, runtime.array):
         return None
     return runtime.device(runtime.ordinal_of(array))
+
+
+def where(call: str, argument: str, value: Any) -> Place:
+    """The place of anything that an array can be made of. Raises as `adopted`."""
+    return of(adopted(call, argument, value)) if on_gpu(value) else None
 
 
 def family(on: Place) -> str:
