@@ -15,6 +15,7 @@ from . import blocks, convert, normalize, places
 from .convert import Array
 from .errors import DtypeError, ShapeError
 from .normalize import Call
+from .places import Place
 
 __all__ = ["along", "tuples_of"]
 
@@ -69,8 +70,8 @@ def along(
     return call
 
 
-def tuples_of(name: str, argument: str, vectors: Any, *, widths: tuple[str, ...] | None = None) -> Array:
-    """Index arrays that belong together, spread over each other as NumPy does, as tuples: shape (..., number of arrays).
+def tuples_of(name: str, argument: str, vectors: Any, *, widths: tuple[str, ...] | None = None, on: Place = None) -> Array:
+    """Index arrays that belong together, spread over each other as NumPy does, as tuples in the place ``on``: shape (..., number of arrays).
 
     Raises:
         DtypeError: no sequence, or indices of another dtype, or of different ones.
@@ -81,12 +82,18 @@ def tuples_of(name: str, argument: str, vectors: Any, *, widths: tuple[str, ...]
     """
     if not isinstance(vectors, Sequence) or isinstance(vectors, (str, bytes)):
         raise DtypeError(f"{name}: {argument} must be a tuple or list of index arrays, not {type(vectors).__name__}")
-    found = [convert.indices_of(name, f"{argument}[{k}]", v, widths)[0] for k, v in enumerate(vectors)]
+    found = [convert.indices_of(name, f"{argument}[{k}]", v, widths, on)[0] for k, v in enumerate(vectors)]
     if not found:
         raise ShapeError(f"{name}: {argument} must hold at least one index array")
     if widths is not None and len({v.dtype for v in found}) > 1:
         raise DtypeError(f"{name}: {argument} must have one dtype, not {', '.join(str(v.dtype) for v in found)}")
     try:
-        return np.stack(np.broadcast_arrays(*found), axis=-1)
+        if on is None:
+            return np.stack(np.broadcast_arrays(*found), axis=-1)
+        shape = np.broadcast_shapes(*(v.shape for v in found))
+        out: Array = on.empty((*shape, len(found)), np.result_type(*(v.dtype for v in found)))
+        for k, vector in enumerate(found):
+            on.copy(out[..., k], vector)
+        return out
     except ValueError:
         raise ShapeError(f"{name}: {argument} of shapes {', '.join(str(v.shape) for v in found)} do not spread over each other") from None

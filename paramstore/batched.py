@@ -201,7 +201,7 @@ def scatter_slices(name: str, out: Array, update: Any, starts: Any, axis: Any, c
 
 def take_along(name: str, data: Array, indices: Any, axis: Any, *, widths: tuple[str, ...] | None = None, target: str = "data") -> Array:
     """``out[q] = data[q, with indices[q] at axis]``; the two spread over each other on every other axis."""
-    found, _ = convert.indices_of(name, "indices", indices, widths)
+    found, _ = convert.indices_of(name, "indices", indices, widths, places.of(data))
     at = normalize.axis_of(name, axis, max(data.ndim, 1))
     if found.ndim != data.ndim:
         raise ShapeError(f"{name}: indices.shape = {found.shape} must have the rank of {target}.shape = {data.shape}")
@@ -209,5 +209,5 @@ def take_along(name: str, data: Array, indices: Any, axis: Any, *, widths: tuple
         common = np.broadcast_shapes(data.shape[:at] + (1,) + data.shape[at + 1 :], found.shape[:at] + (1,) + found.shape[at + 1 :])
     except ValueError:
         raise ShapeError(f"{name}: indices.shape = {found.shape} and {target}.shape = {data.shape} do not spread over each other") from None
-    wide = [convert.plain(np.broadcast_to(a, common[:at] + a.shape[at : at + 1] + common[at + 1 :])) for a in (data, found)]
+    wide = [convert.plain(places.spread(a, common[:at] + a.shape[at : at + 1] + common[at + 1 :])) for a in (data, found)]
     return gathered(normalize.elements(name, "gather", wide[0], wide[1], None, at, wrap=True, target=target))

@@ -16,8 +16,8 @@ from .places import Device, Place
 
 # fmt: off
 __all__ = [
-    "a_bool", "anywhere", "array_of", "array_on", "exactly", "in_range", "is_literal", "literal", "plain", "indices_of", "scaled", "short",
-    "updates_of",
+    "a_bool", "anywhere", "array_of", "array_on", "exactly", "in_range", "is_literal", "literal", "plain", "indices_of", "on_host",
+    "scaled", "short", "updates_of",
 ]
 # fmt: on
 
@@ -101,6 +101,11 @@ def array_on(call: str, argument: str, value: Any, on: Place) -> Array:
             f"{call}: {argument} is on {places.name_of(places.of(found))}, the call runs on {on.name}, where its target is; copy it over first"
         )
     return found
+
+
+def on_host(call: str, argument: str, value: Any) -> Array:
+    """As `array_of`; what lives on a GPU is copied to the host, which waits for the GPU's stream."""
+    return places.host(places.adopted(call, argument, value)) if places.on_gpu(value) else array_of(call, argument, value)
 
 
 def _literal_array(call: str, argument: str, value: Any) -> Array:
@@ -226,8 +231,11 @@ def updates_of(
     raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} must equal {owner}.dtype = {target}")
 
 
-def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owner: str = "x") -> Array:
+def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owner: str = "x", on: Place = None) -> Array:
     """``value`` in the dtype ``target`` if that loses nothing: the kind stays or rises (bool, integer, float, complex), and so do the values.
+
+    Args:
+        on: a GPU whose arrays are taken too, if they have that dtype.
 
     Raises:
         ParameterCastError: the kind would fall, or a value would change.
@@ -240,9 +248,11 @@ def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owne
         return np.array(value, target)
     if is_literal(value):
         return updates_of(call, argument, value, target, convert=True, owner=owner)
-    array = array_of(call, argument, value)
+    array = array_on(call, argument, value, on)
     if array.dtype == target:
         return plain(array)
+    if type(array) is not np.ndarray and places.of(array) is not None:
+        raise ParameterCastError(f"{call}: {argument}.dtype = {array.dtype} on a GPU must be {owner}.dtype = {target}")
     rises = array.dtype.newbyteorder("=") == target or _RANK.get(dtypes.kind(array.dtype), 9) <= _RANK.get(dtypes.kind(target), -1)
     if not rises:
         raise ParameterCastError(f"{call}: {argument}.dtype = {array.dtype} does not convert to {owner}.dtype = {target}")

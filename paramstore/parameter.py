@@ -50,9 +50,7 @@ class Parameter:
         if not isinstance(name, str):
             raise DtypeError(f"Parameter: name = {name!r} must be a str, not {type(name).__name__}")
         self._name = name
-        if device is None and places.on_gpu(value):
-            value = places.adopted("Parameter", "value", value)
-        on = places.of(value) if device is None else places.named("Parameter", device)
+        on = places.where("Parameter", "value", value) if device is None else places.named("Parameter", device)
         self._device = places.name_of(on)
         wanted = None if dtype is None else dtypes.resolve("Parameter", dtype)
         self._array: Array = buffers.copied(value, wanted, on) if copy else buffers.wrapped(value, wanted, on)
@@ -216,7 +214,7 @@ class Parameter:
             given = self._converted(call, value)
             if given.shape != x.shape:
                 raise ShapeError(f"{call}: value.shape = {given.shape} must be {x.shape}")
-            inplace.apply_to(call, op, x.reshape(1, x.size), np.zeros(1, np.int64), given.reshape(1, x.size))
+            inplace.apply_to(call, op, x.reshape(1, x.size), np.zeros(1, np.int64), given.reshape(1, x.size), bounds="drop")
             self._changed()
         return self
 

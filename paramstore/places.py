@@ -15,7 +15,7 @@ from .errors import DeviceError, DtypeError
 
 __all__ = [
     "Array", "Device", "Place", "adopted", "assign", "astype", "copy", "empty", "family", "full", "host", "named", "name_of", "of", "on_gpu",
-    "overlap", "plain", "put", "spread", "zeros",
+    "overlap", "plain", "put", "spread", "where", "zeros",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, np.dtype[Any]]  # or a Device's array, which has no type to check against
@@ -33,13 +33,15 @@ def on_gpu(value: Any) -> bool:
         return True
     if isinstance(value, np.ndarray):
         return False
-    for says in (lambda: hasattr(value, "__cuda_array_interface__"), lambda: value.__dlpack_device__()[0] in (_CUDA, _CUDA_MANAGED)):
-        try:
-            if says():
-                return True
-        except Exception:  # it cannot say; `convert` finds out what it is
-            pass
-    return False
+    return any(_says(value, protocol) for protocol in ("__cuda_array_interface__", "__dlpack_device__"))
+
+
+def _says(value: Any, protocol: str) -> bool:
+    try:
+        found = getattr(value, protocol, None)
+        return found is not None and (protocol == "__cuda_array_interface__" or found()[0] in (_CUDA, _CUDA_MANAGED))
+    except Exception:  # it cannot say; `convert` finds out what it is
+        return False
 
 
 def of(array: Any) -> Place:
@@ -50,6 +52,11 @@ def of(array: Any) -> Place:
     if runtime is None or not isinstance(array, runtime.array):
         return None
     return runtime.device(runtime.ordinal_of(array))
+
+
+def where(call: str, argument: str, value: Any) -> Place:
+    """The place of anything that an array can be made of. Raises as `adopted`."""
+    return of(adopted(call, argument, value)) if on_gpu(value) else None
 
 
 def family(on: Place) -> str:

@@ -57,8 +57,8 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """The kernel's full name, ``backend.layout.op.dtype``."""
-        return f"{self.backend}.{self.layout}.{self.op}.{self.dtype}"
+        """The kernel's full name, ``backend.layout.op.dtype``, and the mode where it is not ``ordered``."""
+        return f"{self.backend}.{self.layout}.{self.op}.{self.dtype}" + (f".{self.mode}" if self.mode != "ordered" else "")
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def register(
     with _lock:
         row = _table.setdefault((op, layout, dtype, device, mode), [])
         row[:] = sorted([k for k in row if k.backend != backend] + [kernel], key=lambda k: -k.priority)
-        _changed()
+        _changed((op, dtype))
     return kernel
 
 
@@ -160,13 +160,13 @@ def unregister(backend: str) -> int:
     return count
 
 
-def _changed() -> None:
+def _changed(*cells: tuple[str, str]) -> None:
+    """Forgets what has been found, and looks anew which of these (op, dtype), or of all, are native."""
     _found.clear()
-    _native.clear()
-    for (op, layout, dtype, device, mode), row in _table.items():
-        if layout == "rows" and device == "cpu" and mode == "ordered" and row and row[0].backend == "cpu":
-            if not _table.get((op, layout, dtype, device, "fast")):
-                _native.add((op, dtype))
+    for op, dtype in cells or {(key[0], key[2]) for key in _table}:
+        row = _table.get((op, "rows", dtype, "cpu", "ordered"))
+        native = row and row[0].backend == "cpu" and not _table.get((op, "rows", dtype, "cpu", "fast"))
+        (_native.add if native else _native.discard)((op, dtype))
 
 
 if hasattr(os, "register_at_fork"):

@@ -40,7 +40,7 @@ class HostArray:
         strides = None if self._memory.flags.c_contiguous else self.strides
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data.ptr, False), "strides": strides, "version": 3, "stream": 1}
 
-    def reshape(self, *shape: Any) -> HostArray:
+    def reshape(self, *shape: Any, order: str = "C") -> HostArray:
         return HostArray(self._memory.reshape(*shape), self._ordinal)
 
     def view(self, dtype: Any = None) -> HostArray:

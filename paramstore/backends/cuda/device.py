@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...errors import DeviceError
+from ...errors import DeviceError, DtypeError
 
 __all__ = ["Device", "Runtime", "DeviceArray", "runtime", "loaded"]
 
@@ -120,15 +120,21 @@ class CupyDevice:
     def owns(self, value: object) -> bool:
         return isinstance(value, self._cupy.ndarray) and value.device.id == self.ordinal
 
+    def _typed(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        if dtype.name == "bfloat16" and int(self._cupy.__version__.split(".")[0]) < 14:
+            raise DtypeError(f"dtype bfloat16 on {self.name} needs CuPy 14 or later, not {self._cupy.__version__}")
+        return dtype
+
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         with self._here():
-            return self._cupy.empty(shape, dtype)
+            return self._cupy.empty(shape, self._typed(dtype))
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         with self._here():
-            return self._cupy.zeros(shape, dtype)
+            return self._cupy.zeros(shape, self._typed(dtype))
 
     def put(self, host: Host) -> DeviceArray:
+        self._typed(host.dtype)
         with self._here():
             return self._cupy.array(np.ascontiguousarray(host).reshape(host.shape))  # goes through pinned memory of CuPy's own
 

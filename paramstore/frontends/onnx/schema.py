@@ -51,7 +51,7 @@ class Version:
 
     def data(self, argument: str, value: Any) -> Array:
         """``value`` as an array of a dtype that this version takes; strings become an array of str objects."""
-        array: Array = convert.array_of(self.name, argument, value)
+        array: Array = convert.anywhere(self.name, argument, value)
         found = dtypes.name(array.dtype)
         if found in self.types and found != "string":
             return array
