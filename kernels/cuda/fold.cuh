@@ -25,12 +25,12 @@ template <class Op, class C, int L> PS_D void step(pack<C, L>& x, pack<C, L> u) 
     for (int l = 0; l < L; ++l) x.lane[l] = Op::apply(x.lane[l], u.lane[l]);
 }
 
-// Updates loaded ahead of the additions that wait for one another.
-template <int Bytes> struct ahead { enum { value = Bytes >= 16 ? 8 : 16 }; };
+// Packs loaded ahead of the steps that wait for one another: no more than the registers hold.
+template <int Lanes, int Bytes> struct ahead { enum { packs = Lanes > 4 ? 32 / Lanes : Lanes > 1 || Bytes > 8 || Bytes < 4 ? 8 : 16 }; };
 
 template <int L, class Op, class C>
 PS_D void fold_rows_by(C* data, i64 width, const i64* sorted, const i64* order, i64 n, const C* updates) {
-    enum { batch = ahead<L * sizeof(C)>::value };
+    enum { batch = ahead<L, sizeof(C)>::packs };
     for (i64 j = first_row(); j < n; j += row_stride()) {
         const i64 row = sorted[j];
         if (row < 0 || (j > 0 && sorted[j - 1] == row)) continue;

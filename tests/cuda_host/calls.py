@@ -45,14 +45,28 @@ class Failed(Exception):
     """What a kernel found wrong."""
 
 
+_GUARD = 1024  # bytes before and after an array, which nothing may change
+
+
+def _guarded(array: Array) -> tuple[Any, Any]:
+    """A copy on the device, and the memory around it."""
+    memory = np.full(array.nbytes + 2 * _GUARD, 0x5A, np.uint8)
+    memory[_GUARD : _GUARD + array.nbytes] = np.frombuffer(array.tobytes(), np.uint8)
+    around = device().put(memory)
+    return around[_GUARD : _GUARD + array.nbytes].view(array.dtype).reshape(array.shape), around
+
+
 def _run(function: Any, written: Array, *args: Any) -> Array:
     """Calls a kernel on copies; ``written`` is the array among the arguments that it may write. Faults raise, once nothing has been written."""
-    placed = [device().put(a) if isinstance(a, np.ndarray) else a for a in args]
+    pairs = [_guarded(a) if isinstance(a, np.ndarray) else (a, None) for a in args]
+    placed = [array for array, _ in pairs]
     target = placed[next(k for k, a in enumerate(args) if a is written)]
     fault = function(*placed)
     for given, now in zip(args, placed):
         if isinstance(given, np.ndarray) and (now is not target or fault is not None):
             assert given.tobytes() == now.get().tobytes(), f"an argument has changed; the fault was {fault}"
+    for memory in (around.get() for _, around in pairs if around is not None):
+        assert (memory[:_GUARD] == 0x5A).all() and (memory[-_GUARD:] == 0x5A).all(), "memory beside an array has changed"
     if fault is not None:
         raise Failed(tuple(fault))
     result: Array = target.get()

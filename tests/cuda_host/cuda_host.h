@@ -96,7 +96,9 @@ __attribute__((visibility("default"))) int cuda_host_launch(const char* name, co
     for (int k = 0; k < count; ++k)
         if (entry.sizes[k] != sizes[k]) return -3 - k;
     std::atomic<std::uint64_t> next{0};
+    std::atomic<int> present{0};
     const auto part = [&] {
+        for (++present; present < threads;) std::this_thread::yield();  // so that they meet
         cuda_host::run_part(entry, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, args, seed, next);
     };
     std::vector<std::thread> others;
@@ -134,7 +136,10 @@ inline void __stcg(ulonglong2* at, ulonglong2 v) {
     __stcg(&at->y, v.y);
 }
 
+// Now and then others go first: a loop that takes a failed swap for a good one loses updates.
 template <class T> T atomicCAS(T* at, T expected, T next) {
+    static thread_local unsigned calls = 0;
+    if (++calls % 4 == 0) std::this_thread::yield();
     __atomic_compare_exchange_n(at, &expected, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return expected;
 }
