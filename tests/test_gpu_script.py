@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cuda_host import executor
@@ -22,6 +23,14 @@ def test_the_tests_for_a_gpu() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.findall(r"(\d+) passed", done.stdout)[0]) > 200
+
+
+def test_the_page_about_gpus(gpu: Any) -> None:
+    """Its example runs as it stands."""
+    text = (HERE.parent / "docs" / "gpu.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    exec(compile(code, "gpu.md", "exec"), {})
+    assert sum(d.seen("launch") != [] for d in gpu.devices) == 1
 
 
 def test_the_script_ends_in_time() -> None:
