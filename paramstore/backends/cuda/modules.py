@@ -25,16 +25,21 @@ OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--p
 _HEADERS = ("atomic.cuh", "fold.cuh", "gather.cuh", "ids.cuh")
 
 
+def _places() -> list[Path]:
+    """Where the sources may be: beside the extension where the package is installed, at the root of a checkout."""
+    spec = importlib.util.find_spec("paramstore._cpu")
+    beside = [Path(spec.origin).parent / "kernels"] if spec and spec.origin else []
+    return [*beside, Path(__file__).resolve().parents[3] / "kernels"]
+
+
 @lru_cache(maxsize=None)
 def folder() -> Path:
-    """The folder of the sources: beside the extension where the package is installed, at the root of a checkout.
+    """The folder of the sources.
 
     Raises:
         DeviceError: there is none; a build without the extension leaves it out.
     """
-    spec = importlib.util.find_spec("paramstore._cpu")
-    places = [Path(spec.origin).parent / "kernels"] if spec and spec.origin else []
-    places.append(Path(__file__).resolve().parents[3] / "kernels")
+    places = _places()
     for place in places:
         if (place / "cuda" / "common.cuh").exists():
             return place
@@ -47,11 +52,15 @@ def source(family: str) -> str:
     return "\n".join([*includes, *cells.families()[family], ""])
 
 
+def _included() -> list[Path]:
+    """All that the modules include, and perhaps more."""
+    return sorted([*folder().glob("*.h"), *folder().glob("*.def"), *(folder() / "cuda").glob("*.cuh")])
+
+
 @lru_cache(maxsize=None)
 def _digest() -> str:
-    """Of all that the modules include."""
     digest = hashlib.sha256()
-    for path in sorted([*folder().glob("*.h"), *folder().glob("*.def"), *(folder() / "cuda").glob("*.cuh")]):
+    for path in _included():
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
