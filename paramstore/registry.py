@@ -120,7 +120,7 @@ def register(
     bounds, wrap)`` for "elements", gets the caller's indices as they are, and answers None or a `Fault`.
 
     Raises:
-        ArgumentError: an unknown op, layout or mode.
+        ArgumentError: an unknown op, layout or mode, or a kernel for another device than the CPU that does not check.
 
     >>> def double_add(data, ids, updates):
     ...     for k, row in enumerate(ids):
@@ -140,6 +140,8 @@ def register(
         raise ArgumentError(f"register: layout = {layout!r} is none of {', '.join(LAYOUTS)}")
     if mode not in MODES:
         raise ArgumentError(f"register: mode = {mode!r} is none of {', '.join(MODES)}")
+    if device != "cpu" and not checks:
+        raise ArgumentError(f"register: a kernel for device = {device!r} must check its indices itself (checks=True)")
     kernel = Kernel(op, layout, dtype, device, mode, backend, function, priority, threads, checks, notes)
     with _lock:
         row = _table.setdefault((op, layout, dtype, device, mode), [])

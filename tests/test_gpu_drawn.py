@@ -110,10 +110,18 @@ def test_elements_and_axes(data: st.DataObject) -> None:
     ids = data.draw(drawn.indexing((m,), (x.shape[axis],), True, False))
     u = data.draw(drawn.filled(dtype, (*x.shape[: axis % x.ndim], m, *x.shape[axis % x.ndim + 1 :]), zero))
     same(data, written(axes.along, op, axis=axis, bounds=rule, wrap=data.draw(st.booleans())), x, ids, u)
-    if op in ("add", "mul", "min", "max"):
-        kind = {"add": "sum", "mul": "prod", "min": "amin", "max": "amax"}[op]
-        whole = {"include_self": data.draw(st.booleans()), "axis": axis}
-        same(data, lambda t, i, v: reductions.reduce_into("call", kind, t, axes.along, i, v, **whole), x, ids, u)
+
+
+@COMMON
+@given(st.data())
+def test_reductions(data: st.DataObject) -> None:
+    kind, dtype = data.draw(st.sampled_from(("sum", "prod", "amin", "amax"))), data.draw(st.sampled_from(("float32", "int32", "float16")))
+    x = data.draw(drawn.filled(dtype, data.draw(st.sampled_from(((3,), (4, 2), (2, 3, 2))))))
+    axis = data.draw(st.integers(0, x.ndim - 1))
+    m, own = data.draw(st.integers(0, 5)), data.draw(st.booleans())
+    ids = data.draw(drawn.indexing((m,), (x.shape[axis],), False, False))
+    u = data.draw(drawn.filled(dtype, (*x.shape[:axis], m, *x.shape[axis + 1 :])))
+    same(data, lambda t, i, v: reductions.reduce_into("call", kind, t, axes.along, i, v, axis, include_self=own), x, ids, u)
 
 
 @COMMON

@@ -63,12 +63,12 @@ sanitized() {  # tool
 export -f sanitized
 
 main() {
-    stage "a GPU is there" 20 bash -c there || return
-    stage "build without a network" 100 bash -c build || return
-    stage "tests" 160 bash -c 'installed "$python" -m pytest -q -rs -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" "$root/tests/gpu"'
+    stage "a GPU is there" 15 bash -c there || return
+    stage "build without a network" 140 bash -c build || return
+    stage "tests" 150 bash -c 'installed "$python" -m pytest -q -rs -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" "$root/tests/gpu"'
     if command -v compute-sanitizer > /dev/null; then
-        stage "compute-sanitizer memcheck" 50 bash -c 'sanitized memcheck'
-        stage "compute-sanitizer racecheck" 30 bash -c 'sanitized racecheck'
+        stage "compute-sanitizer memcheck" 45 bash -c 'sanitized memcheck'
+        stage "compute-sanitizer racecheck" 25 bash -c 'sanitized racecheck'
     else
         note "compute-sanitizer" SKIP 0 "it is not installed"
     fi
