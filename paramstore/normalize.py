@@ -210,6 +210,7 @@ def nd(
     target: str = "x",
     least_rank: int = 2,
     least_depth: int = 0,
+    least_target_rank: int = 0,
     column: bool = False,
     broadcast: bool = False,
 ) -> Call:
@@ -222,6 +223,8 @@ def nd(
     """
     code = rule.code(name, bounds)
     check_op(name, op, x.dtype)
+    if x.ndim < least_target_rank:
+        raise ShapeError(f"{name}: {target}.shape = {x.shape} must have at least one dimension")
     tuples, original = convert.indices_of(name, "indices", indices, widths)
     if column and tuples.ndim == 1:
         tuples = tuples.reshape(-1, 1)

@@ -18,7 +18,7 @@ constexpr i64 kCached = 1 << 20;  // bytes of a table whose rows cost less than 
 }  // namespace
 
 void force_plan(int kind) {
-    if (kind < -1 || kind > Plan::kStreams) throw std::invalid_argument("_cpu: kind is no number of a Plan::Kind, or -1");
+    if (kind < -1 || kind > Plan::kBuckets) throw std::invalid_argument("_cpu: kind is no number of a Plan::Kind, or -1");
     g_forced.store(kind, std::memory_order_relaxed);
 }
 bool plan_is_forced() { return g_forced.load(std::memory_order_relaxed) >= 0; }
