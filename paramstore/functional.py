@@ -258,6 +258,10 @@ def gather(params: Any, indices: Any, axis: int = 0, *, bounds: str = "raise") -
     >>> gather([[1, 2], [3, 4], [5, 6]], [2, 0]).tolist()
     [[5, 6], [1, 2]]
     """
+    if type(axis) is int and axis == 0:
+        out = shortcuts.gathered(params, indices, bounds, False, None)
+        if out is not None:
+            return out
     return batched.gather("gather", params, indices, axis, bounds=bounds)
 
 

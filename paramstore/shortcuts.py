@@ -52,7 +52,7 @@ def copied(op: str, data: Any, indices: Any, updates: Any, axis: Any, bounds: An
         return None
     if axis is None:
         out: Array | None = _cpu.fast_copy_nd(_OPS[op], data, indices, updates, _BOUNDS[bounds], wrap, _allowed(widths))
-    elif type(axis) is int:
+    elif type(axis) is int and -64 <= axis < 64:  # no array has more dimensions
         out = _cpu.fast_copy_elements(_OPS[op], data, indices, updates, axis, _BOUNDS[bounds], wrap, _allowed(widths))
     else:
         out = None

@@ -10,6 +10,7 @@
 #include "arrays.h"
 #include "check.h"
 #include "gil.h"
+#include "memory.h"
 #include "pool.h"
 #include "scatter.h"
 
@@ -98,15 +99,6 @@ bool is_tuples(const Array& indices, const Array& data) {
 
 // ---- copies -----------------------------------------------------------------------------------------------------------
 
-nb::object new_array(int ndim, const i64* shape, const Array& like, bool zeros = false) {
-    npy_intp sizes[kMaxDims];
-    for (int d = 0; d < ndim; ++d) sizes[d] = shape[d];
-    const int type = PyArray_TYPE(like.object);
-    PyObject* made = zeros ? PyArray_ZEROS(ndim, sizes, type, 0) : PyArray_SimpleNew(ndim, sizes, type);
-    if (!made) PyErr_Clear();  // no memory: the general path says so
-    return nb::steal(made);
-}
-
 Array array_in(const nb::object& object) { return {reinterpret_cast<PyArrayObject*>(object.ptr())}; }
 
 void copy(char* to, const char* from, i64 bytes) {
@@ -115,6 +107,15 @@ void copy(char* to, const char* from, i64 bytes) {
     lease.run(parts, [&](int i) {
         const Span span = cut(bytes, parts, i, 4096);
         std::memcpy(to + span.first, from + span.first, span.last - span.first);
+    });
+}
+
+void clear(char* to, i64 bytes) {
+    Lease lease(threads_worth(bytes));
+    const int parts = lease.threads();
+    lease.run(parts, [&](int i) {
+        const Span span = cut(bytes, parts, i, 4096);
+        std::memset(to + span.first, 0, span.last - span.first);
     });
 }
 
@@ -178,7 +179,7 @@ nb::object fast_copy_nd(int op, nb::handle data, nb::handle indices, nb::handle 
         return nb::none();
     const int lead = s.indices.ndim() - 1, depth = (int)s.indices.shape()[lead];
     if (!is_joined(s.updates, s.indices, lead, s.data, depth)) return nb::none();
-    nb::object out = new_array(s.data.ndim(), s.data.shape(), s.data);
+    nb::object out = nb::steal(new_array(s.data.ndim(), s.data.shape(), s.data));
     if (!out.is_valid()) return nb::none();
     FlatIds flat(s.indices, s.data.shape(), (Bounds)bounds, wrap);
     char* target = array_in(out).data();
@@ -196,7 +197,7 @@ nb::object fast_copy_elements(int op, nb::handle data, nb::handle indices, nb::h
     if (!is_scatter(s, op, data, indices, updates, bounds, allowed, NPY_ARRAY_CARRAY_RO)) return nb::none();
     if (axis < 0) axis += s.data.ndim();
     if (!is_elements(s, axis)) return nb::none();
-    nb::object out = new_array(s.data.ndim(), s.data.shape(), s.data);
+    nb::object out = nb::steal(new_array(s.data.ndim(), s.data.shape(), s.data));
     if (!out.is_valid()) return nb::none();
     ElementsCall call{s.cell, s.check_zero, array_in(out).data(),
                       make_walk(s.data.ndim(), axis, s.data.shape(), s.indices.shape()), ids_in(s.indices),
@@ -235,8 +236,12 @@ nb::object fast_zeros_nd(int op, nb::handle indices, nb::handle updates, nb::han
     Array given;
     const int ndim = sizes_of(shape, sizes);
     if (ndim < 1 || !is_plain(updates, given)) return nb::none();
-    nb::object out = new_array(ndim, sizes, given, true);
-    if (!out.is_valid() || !fast_nd(op, out, indices, updates, bounds, wrap, allowed)) return nb::none();
+    bool cleared;
+    nb::object out = nb::steal(new_array(ndim, sizes, given, &cleared));
+    if (!out.is_valid()) return nb::none();
+    const Array zeros = array_in(out);
+    if (!cleared) without_gil(zeros.bytes(), [&] { clear(zeros.data(), zeros.bytes()); return 0; });
+    if ( !fast_nd(op, out, indices, updates, bounds, wrap, allowed)) return nb::none();
     return out;
 }
 
@@ -249,7 +254,7 @@ nb::object gathered(const Array& data, const Array& indices, int lead, int depth
     i64 shape[kMaxDims];
     std::copy_n(indices.shape(), lead, shape);
     std::copy_n(data.shape() + depth, row, shape + lead);
-    nb::object out = new_array(lead + row, shape, data);
+    nb::object out = nb::steal(new_array(lead + row, shape, data));
     if (!out.is_valid()) return nb::none();
     const i64 width = product(data.shape(), depth, data.ndim()) * data.itemsize();
     char* target = array_in(out).data();

@@ -35,6 +35,9 @@ struct Hot {
     // out[i, :width] = data[rows[i], :width], zeros where rows[i] < 0; strides and width in bytes.
     void (*gather)(const char* data, i64 stride, i64 width, const i64* rows, i64 n, char* out, i64 out_stride);
 
+    // The same straight from the ids, each read once. Returns n; under kRaise the position of the first id that has no row.
+    i64 (*read)(const char* data, i64 stride, i64 width, Ids ids, Range range, char* out, i64 out_stride);
+
     // Reads each id once; rows[i] becomes its place in [0, size), or -1 where it has none. Returns how many have none.
     // Under kRaise an id out of range has none, as under kDrop: the caller has checked before. kClip needs size > 0.
     i64 (*resolve)(Ids ids, Range range, i64* rows);

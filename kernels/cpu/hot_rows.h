@@ -16,6 +16,7 @@ using ps::Range;
 
 constexpr i64 kLine = 64;       // bytes of a cache line
 constexpr i64 kAhead = 16;      // rows between a prefetch and its use
+constexpr i64 kNear = 1 << 17;  // bytes of a table that the second-level cache holds: fetching ahead only costs
 constexpr i64 kAheadLines = 8;  // lines of a row to prefetch: in longer rows the hardware has caught up
 
 // ---- one row ---------------------------------------------------------------------------------------------------
@@ -149,7 +150,6 @@ i64 direct_rows(T* data, i64 stride, i64 width, At ids, i64 n, Range range, cons
 
 template <class Op, class T, class I>
 i64 direct_cells(T* data, const I* ids, i64 n, Range range, const T* updates) {
-    constexpr i64 kNear = 1 << 17;  // bytes of a table that the second-level cache holds: fetching ahead only costs
     if (range.size * (i64)sizeof(T) > kNear)
         return direct_rows<Op, T, 1, true>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);
     return direct_rows<Op, T, 1, false>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);

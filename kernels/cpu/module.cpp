@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "fast.h"
 #include "gil.h"
+#include "memory.h"
 #include "plan.h"
 #include "pool.h"
 #include "scatter.h"
@@ -166,6 +167,7 @@ NB_MODULE(_cpu, m) {
     using namespace nb::literals;
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     ps::init_arrays();
+    ps::init_memory();
     ps::hot();  // an unknown PARAMSTORE_ISA fails here, and not in the first call
     m.attr("OPS") = ps::names(ps::kOpInfo);
     m.attr("DTYPES") = ps::names(ps::kDtypeInfo);
