@@ -212,6 +212,7 @@ def nd(
     target: str = "x",
     least_rank: int = 2,
     least_depth: int = 0,
+    least_target_rank: int = 0,
     column: bool = False,
     broadcast: bool = False,
 ) -> Call:
@@ -224,6 +225,8 @@ def nd(
     """
     code = rule.code(name, bounds)
     check_op(name, op, x.dtype)
+    if x.ndim < least_target_rank:
+        raise ShapeError(f"{name}: {target}.shape = {x.shape} must have at least one dimension")
     on = places.of(x)
     tuples, original = convert.indices_of(name, "indices", indices, widths, on)
     if column and tuples.ndim == 1:

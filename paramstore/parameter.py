@@ -10,6 +10,7 @@ import numpy as np
 
 from . import buffers, convert, dtypes, functional, inplace, locks, normalize, places
 from .convert import Array
+from .counter import Counter
 from .errors import ArgumentError, DeviceError, DtypeError, ShapeError, TargetError
 from .streams import StreamLock
 
@@ -40,7 +41,7 @@ class Parameter:
     [[0.0, 0.0], [4.0, 6.0]]
     """
 
-    __slots__ = ("__weakref__", "_array", "_count_lock", "_device", "_dtype_name", "_name", "_pin", "_shared", "_version", "lock", "trainable")
+    __slots__ = ("__weakref__", "_array", "_changed", "_count", "_device", "_dtype_name", "_name", "_pin", "_shared", "lock", "trainable")
 
     def __init__(
         self, value: Any, name: str = "", *, dtype: Any = None, device: str | None = None, trainable: bool = True, copy: bool = True
@@ -57,8 +58,7 @@ class Parameter:
         self._pin = buffers.pinned(self._array)
         self._shared = not copy
         self._dtype_name = dtypes.name(self._array.dtype)
-        self._version = 0
-        self._count_lock = locks.made()
+        self._counted(0)
         self.lock: Any = locks.made() if on is None else StreamLock(on)
 
     @classmethod
@@ -114,12 +114,12 @@ class Parameter:
         if on is places.of(self._array):
             return self
         with self.lock:
-            return _rebuilt(type(self), self._array, self._name, self.trainable, self._version, places.name_of(on))
+            return _rebuilt(type(self), self._array, self._name, self.trainable, self.version, places.name_of(on))
 
     @property
     def version(self) -> int:
         """How many in-place calls have completed. Writes through `value` are not counted."""
-        return self._version
+        return self._count.value
 
     def __len__(self) -> int:
         if not self.shape:
@@ -132,11 +132,11 @@ class Parameter:
 
     def __repr__(self) -> str:
         frozen = "" if self.trainable else ", trainable=False"
-        return f"Parameter({self._name!r}, shape={self.shape}, dtype={self.dtype}, device={self._device!r}, version={self._version}{frozen})"
+        return f"Parameter({self._name!r}, shape={self.shape}, dtype={self.dtype}, device={self._device!r}, version={self.version}{frozen})"
 
-    def _changed(self) -> None:
-        with self._count_lock:
-            self._version += 1
+    def _counted(self, version: int) -> None:
+        self._count = Counter(version)
+        self._changed = self._count.step
 
     # -- reading ----------------------------------------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class Parameter:
     # -- copies -----------------------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Parameter:
-        return _rebuilt(type(self), self.read(), self._name, self.trainable, self._version, self._device)
+        return _rebuilt(type(self), self.read(), self._name, self.trainable, self.version, self._device)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if not self._holds_objects():
@@ -286,7 +286,7 @@ class Parameter:
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self.lock:
-            rest = (self._name, self.trainable, self._version, self._device)
+            rest = (self._name, self.trainable, self.version, self._device)
             if not self._holds_objects():
                 return _rebuilt, (type(self), self.numpy(), *rest)
             return _rebuilt, (type(self), np.zeros(self.shape, self.dtype), *rest), self.read()  # as above
@@ -314,8 +314,9 @@ class Parameter:
 
 def _rebuilt(cls: type[Parameter], value: Array, name: str, trainable: bool, version: int, device: str = "cpu") -> Parameter:
     p = cls(value, name, device=device, trainable=trainable)
-    p._version = version
+    p._counted(version)
     return p
 
 
 Variable = Parameter
+inplace.InplaceScatter.target = Parameter

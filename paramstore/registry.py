@@ -95,7 +95,7 @@ _lock = locks.made()
 _table: dict[tuple[str, str, str, str, str], list[Kernel]] = {}
 _forced: contextvars.ContextVar[str | None] = contextvars.ContextVar("paramstore_only", default=None)
 _found: dict[tuple[str, str, str, str, str, str | None], Kernel] = {}  # what `find` answered; emptied by every change
-_native: set[tuple[str, str]] = set()  # the (op, dtype) whose rows kernel on the CPU is the extension's own, for the short-cut
+_native: set[tuple[str, str]] = set()  # the (op, dtype) whose kernels on the CPU are the extension's own, for the short cuts
 
 
 def register(
@@ -165,10 +165,17 @@ def unregister(backend: str) -> int:
 def _changed(*cells: tuple[str, str]) -> None:
     """Forgets what has been found, and looks anew which of these (op, dtype), or of all, are native."""
     _found.clear()
-    for op, dtype in cells or {(key[0], key[2]) for key in _table}:
-        row = _table.get((op, "rows", dtype, "cpu", "ordered"))
-        native = row and row[0].backend == "cpu" and not _table.get((op, "rows", dtype, "cpu", "fast"))
+    if not all(_is_native("flatten", "tuples", index) for index in ("int32", "int64")):
+        _native.clear()
+        return
+    for op, dtype in cells if cells and cells[0][0] != "flatten" else {(key[0], key[2]) for key in _table}:
+        native = _is_native(op, "rows", dtype) and _is_native(op, "elements", dtype)
         (_native.add if native else _native.discard)((op, dtype))
+
+
+def _is_native(op: str, layout: str, dtype: str) -> bool:
+    ordered, fast = (_table.get((op, layout, dtype, "cpu", mode)) for mode in ("ordered", "fast"))
+    return bool(ordered and ordered[0].backend == "cpu" and not fast)
 
 
 if hasattr(os, "register_at_fork"):
@@ -176,7 +183,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def is_native(op: str, dtype: str) -> bool:
-    """Whether the extension's own kernel is the one that a rows call on the CPU takes in this context."""
+    """Whether the extension's own kernels are those that a call on the CPU takes in this context."""
     return (op, dtype) in _native and _forced.get() in (None, "cpu")
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import bounds as rule
-from . import dispatch, dtypes, inplace, picking, places
+from . import dispatch, dtypes, picking, places, shortcuts
 from .convert import Array
 from .errors import DtypeError, TargetError
 from .normalize import Call
@@ -154,17 +154,13 @@ def scatter(name: str, op: str, x: Target, form: Form, *arguments: Any, target: 
 
 def _done_natively(op: str, x: Any, indices: Any, updates: Any) -> bool:
     if isinstance(x, Parameter):
-        if inplace.done_natively(op, x._array, x._dtype_name, indices, updates):
+        if shortcuts.rows(op, x._array, x._dtype_name, indices, updates):
             x._changed()
             return True
         return False
     if type(x) is not np.ndarray:
         return False
-    dtype = _NAMES.get(x.dtype) or _NAMES.setdefault(x.dtype, dtypes.name(x.dtype))
-    return inplace.done_natively(op, x, dtype, indices, updates)
-
-
-_NAMES: dict[np.dtype[Any], str] = {}  # NumPy makes a dtype's name anew each time
+    return shortcuts.rows(op, x, dtypes.name(x.dtype), indices, updates)
 
 
 def changed(x: Any) -> None:

@@ -270,7 +270,7 @@ def child():
 
 
 @needs_fork
-@pytest.mark.parametrize("lock", ("p.lock", "p._count_lock", "store._lock", "registry._lock", "Making._turn"))
+@pytest.mark.parametrize("lock", ("p.lock", "store._lock", "registry._lock", "Making._turn"))
 def test_fork_while_another_thread_holds_a_lock(tmp_path: Path, lock: str) -> None:
     """The child's locks are free, and a name that was being made there can be made; the parent's are as they were."""
     code = f"""

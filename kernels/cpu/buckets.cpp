@@ -104,6 +104,7 @@ Fault tag_all(const RowsCall& call, Owner buckets, Tag* tags, int parts, Lease& 
 }  // namespace
 
 bool scatter_buckets(const RowsCall& call, int parts, Lease& lease, Fault& fault) {
+    if (call.range.size == 0) return false;  // no id has a row: the caller's check says so
     const i64 row_bytes = call.width * call.cell.item;
     const Owner buckets{group_shift(row_bytes), std::min(parts * kBucketsEach, kMostBuckets), 0};
     const std::unique_ptr<Tag[]> tags(new (std::nothrow) Tag[call.ids.n]);

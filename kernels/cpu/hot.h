@@ -15,7 +15,12 @@ using ApplyFn = void (*)(char* data, i64 stride, i64 width, const i64* rows, con
 // not in range, with those before it applied and no other.
 using DirectFn = i64 (*)(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates);
 
+// Elements of `factor` items: data[i * step + ids[i] * axis_step] = op(data[...], updates[i]). Each id is read once; one that has
+// no place is left out.
+using LineFn = void (*)(char* data, i64 factor, i64 step, i64 axis_step, Ids ids, Range range, const char* updates);
+
 struct Cell {
+    LineFn line;
     DirectFn direct;
     ApplyFn apply;  // nullptr: no such operator for this dtype
     int factor;     // items as the function counts them per element; for kRaw multiply by the item size
@@ -34,6 +39,9 @@ struct Hot {
 
     // out[i, :width] = data[rows[i], :width], zeros where rows[i] < 0; strides and width in bytes.
     void (*gather)(const char* data, i64 stride, i64 width, const i64* rows, i64 n, char* out, i64 out_stride);
+
+    // The same straight from the ids, each read once. Returns n; under kRaise the position of the first id that has no row.
+    i64 (*read)(const char* data, i64 stride, i64 width, Ids ids, Range range, char* out, i64 out_stride);
 
     // Reads each id once; rows[i] becomes its place in [0, size), or -1 where it has none. Returns how many have none.
     // Under kRaise an id out of range has none, as under kDrop: the caller has checked before. kClip needs size > 0.

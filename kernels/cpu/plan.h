@@ -25,7 +25,7 @@ Plan plan_rows(const RowsCall& call, int threads);
 void force_plan(int kind);
 bool plan_is_forced();
 
-// The plan kBuckets, checks included. False, and nothing is written, if there is no memory for its notes.
+// The plan kBuckets, checks included. False, and nothing is written, if there are no rows, or no memory for its notes.
 bool scatter_buckets(const RowsCall& call, int parts, Lease& lease, Fault& fault);
 
 }  // namespace ps

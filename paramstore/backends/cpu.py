@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,10 +20,7 @@ try:
 except ImportError as error:
     warnings.warn(f"paramstore runs without its compiled extension, on slow reference kernels only ({error})", RuntimeWarning, stacklevel=2)
 
-# (op number, data, indices, updates, bounds number) -> None, a fault, or NotImplemented where the call needs the general path.
-fast_rows: Callable[..., Any] | None = _cpu.fast_rows if _cpu else None
-# (data, indices, bounds number) -> a new array, or NotImplemented.
-fast_gather: Callable[..., Any] | None = _cpu.fast_gather if _cpu else None
+extension: Any = _cpu  # None where it was not built
 OP_NUMBERS: dict[str, int] = {op: number for number, op in enumerate(_cpu.OPS)} if _cpu else {}
 
 
@@ -91,4 +87,4 @@ def _default_threads() -> int:
 
 
 set_num_threads(_default_threads())
-__all__ = ["fast_rows", "fast_gather", "OP_NUMBERS", "set_num_threads", "get_num_threads"]
+__all__ = ["extension", "OP_NUMBERS", "set_num_threads", "get_num_threads"]

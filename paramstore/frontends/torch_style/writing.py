@@ -38,6 +38,17 @@ _ALONG = "For each j:  x = x[..., index[j], ...] at dim,  u = source[..., j, ...
 _AT = "For each position q of index:  x = x[q, with index[q] at dim],  u = src[q],  x = {step}."
 _INCLUDE = "whether the cell's own value is the first term"
 
+_INTO_LINES: dict[str, Any] = {"convert_updates": False, "argument": "source"}
+
+
+def _op_for(name: str, accumulate: Any) -> str:
+    return "add" if convert.a_bool(name, "accumulate", accumulate) else "update"
+
+
+def _reduce(name: str, kind: str, x: Target, form: targets.Form, *arguments: Any, include_self: Any, **rules: Any) -> Target:
+    own = convert.a_bool(name, "include_self", include_self)
+    return reductions.reduce_into(name, kind, x, form, *arguments, include_self=own, widths=INT32_OR_INT64, **rules)
+
 
 @spelled(
     "add",
@@ -52,9 +63,7 @@ def index_add_(x: Target, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
         if places.of(targets.array_of("index_add_", "x", x)) is not None:
             raise ArgumentError(f"index_add_: alpha = {alpha!r} must be 1 on a GPU; scale source first")
         source = convert.scaled("index_add_", "source", source, "alpha", alpha, targets.array_of("index_add_", "x", x).dtype)
-    return targets.scatter(
-        "index_add_", "add", x, along, index, source, dim, same_rank=True, widths=INT32_OR_INT64, convert_updates=False, argument="source"
-    )
+    return targets.scatter("index_add_", "add", x, along, index, source, dim, same_rank=True, widths=INT32_OR_INT64, **_INTO_LINES)
 
 
 @spelled(
@@ -65,9 +74,7 @@ def index_add_(x: Target, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     **{**_LINES, "index": "int64, shape (M,) or ()"},
 )
 def index_copy_(x: Target, dim: int, index: Any, source: Any) -> Target:
-    return targets.scatter(
-        "index_copy_", "update", x, along, index, vector(source), dim, widths=INT64, convert_updates=False, argument="source"
-    )
+    return targets.scatter("index_copy_", "update", x, along, index, vector(source), dim, widths=INT64, **_INTO_LINES)
 
 
 @spelled(
@@ -113,8 +120,7 @@ def _index_put(name: str, op: str, x: Array, indices: Any, values: Any, *, targe
     accumulate="whether values are added",
 )
 def index_put_(x: Target, indices: Any, values: Any, accumulate: bool = False) -> Target:
-    op = "add" if convert.a_bool("index_put_", "accumulate", accumulate) else "update"
-    return targets.scatter("index_put_", op, x, _index_put, indices, values)
+    return targets.scatter("index_put_", _op_for("index_put_", accumulate), x, _index_put, indices, values)
 
 
 def _put(name: str, op: str, x: Array, index: Any, source: Any, **rules: Any) -> Call:
@@ -136,8 +142,7 @@ def _put(name: str, op: str, x: Array, index: Any, source: Any, **rules: Any) ->
     accumulate="whether sources are added",
 )
 def put_(x: Target, index: Any, source: Any, accumulate: bool = False) -> Target:
-    op = "add" if convert.a_bool("put_", "accumulate", accumulate) else "update"
-    return targets.scatter("put_", op, x, _put, index, source, widths=INT64, wrap=True, convert_updates=False)
+    return targets.scatter("put_", _op_for("put_", accumulate), x, _put, index, source, widths=INT64, wrap=True, convert_updates=False)
 
 
 @spelled(
@@ -151,21 +156,9 @@ def put_(x: Target, index: Any, source: Any, accumulate: bool = False) -> Target
     include_self=_INCLUDE,
 )
 def index_reduce_(x: Target, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Target:
-    return reductions.reduce_into(
-        "index_reduce_",
-        reduce,
-        x,
-        along,
-        index,
-        source,
-        dim,
-        include_self=convert.a_bool("index_reduce_", "include_self", include_self),
-        kinds=("prod", "mean", "amax", "amin"),
-        same_rank=True,
-        widths=INT32_OR_INT64,
-        convert_updates=False,
-        argument="source",
-    )
+    kinds = ("prod", "mean", "amax", "amin")
+    rules: dict[str, Any] = {"include_self": include_self, "kinds": kinds, "same_rank": True, **_INTO_LINES}
+    return _reduce("index_reduce_", reduce, x, along, index, source, dim, **rules)
 
 
 _SCATTER = {None: "update", "add": "add", "multiply": "mul"}
@@ -205,14 +198,4 @@ def scatter_add_(x: Target, dim: int, index: Any, src: Any) -> Target:
     include_self=_INCLUDE,
 )
 def scatter_reduce_(x: Target, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Target:
-    return reductions.reduce_into(
-        "scatter_reduce_",
-        reduce,
-        x,
-        elements,
-        index,
-        src,
-        dim,
-        include_self=convert.a_bool("scatter_reduce_", "include_self", include_self),
-        widths=INT32_OR_INT64,
-    )
+    return _reduce("scatter_reduce_", reduce, x, elements, index, src, dim, include_self=include_self)
