@@ -1,47 +1,16 @@
 // paramstore._cpu: the CPU kernels, as functions of ndarrays. See scatter.h for what they compute.
 #define PS_IMPORTS_NUMPY
-#include <pthread.h>
-
-#include <atomic>
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "arrays.h"
+#include "bags.h"
+#include "gil.h"
 #include "plan.h"
 #include "pool.h"
 #include "scatter.h"
 
 namespace ps {
 namespace {
-
-constexpr i64 kKeepGil = 1 << 14;  // bytes of traffic; letting the GIL go and getting it back costs more than this
-
-// A daemon thread that asks for the GIL while the interpreter ends is killed by pthread_exit, which cannot unwind through
-// C++ destructors and catch blocks. So no call may be without the GIL then: the end waits for those that are (atexit),
-// and later ones keep it.
-std::atomic<int> g_without_gil{0};
-std::atomic<bool> g_closing{false};
-[[maybe_unused]] const int g_registered = pthread_atfork(nullptr, nullptr, [] { g_without_gil = 0; });
-
-void close() {
-    g_closing = true;
-    while (g_without_gil > 0) {
-        nb::gil_scoped_release release;
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
-}
-
-template <class Run> Fault without_gil(i64 bytes, Run&& run) {
-    if (bytes < kKeepGil) return run();
-    struct Counted {
-        Counted() { ++g_without_gil; }
-        ~Counted() { --g_without_gil; }
-    } counted;
-    if (g_closing) return run();
-    nb::gil_scoped_release release;
-    return run();
-}
 
 Cell find_cell(int op, int dtype, i64 itemsize) {
     Cell cell = hot().op[op].cell[dtype];
@@ -263,6 +232,7 @@ NB_MODULE(_cpu, m) {
     using namespace nb::literals;
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     ps::init_arrays();
+    ps::register_bags(m);
     ps::hot();  // an unknown PARAMSTORE_ISA fails here, and not in the first call
     m.attr("OPS") = ps::names(ps::kOpInfo);
     m.attr("DTYPES") = ps::names(ps::kDtypeInfo);
