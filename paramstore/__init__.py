@@ -16,6 +16,7 @@ from .inplace import __all__ as _inplace
 from .ops import register_op
 from .parameter import Parameter, Variable
 from .registry import explain, kernels
+from .slices import IndexedSlices, clip_by_global_norm, global_norm
 from .store import ParamStore
 
 __version__ = "0.1.0"
@@ -24,6 +25,9 @@ __all__ = [
     "Parameter",
     "Variable",
     "ParamStore",
+    "IndexedSlices",
+    "clip_by_global_norm",
+    "global_norm",
     "init",
     "errors",
     "registry",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .errors import ArgumentError
 
-__all__ = ["Op", "OPS", "REDUCTIONS", "OPERATORS", "op_named", "register_op"]
+__all__ = ["Op", "OPS", "REDUCTIONS", "OPERATORS", "LAYOUT_OF", "op_named", "register_op"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,9 @@ OPS: dict[str, Op] = {
         Op("update", "u", None, _ANYTHING, True, "Replaces each target by its update; the last one in C order wins."),
     )
 }
+
+# What else kernels do, and the one layout it is for; "gather" has two.
+LAYOUT_OF: dict[str, str] = {"flatten": "tuples", "coalesce": "slices"}
 
 # ONNX spells assignment "none"; the other reductions carry their op's name.
 REDUCTIONS: dict[str, str] = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}

@@ -18,7 +18,7 @@ from .errors import ArgumentError, MissingKernel
 
 __all__ = ["Fault", "Kernel", "Explanation", "KernelTable", "register", "unregister", "find", "kernels", "explain", "only"]
 
-LAYOUTS = ("rows", "elements", "tuples")
+LAYOUTS = ("rows", "elements", *dict.fromkeys(ops.LAYOUT_OF.values()))
 MODES = ("fast", "ordered")
 # What may serve a request, best first. A new mode is a new row here, in `MODES`, and in `determinism.mode`.
 _SERVES = {"fast": ("fast", "ordered"), "ordered": ("ordered",)}
@@ -134,9 +134,9 @@ def register(
     if function is None:
         return lambda f: register(op, layout, dtype, f, device=device, mode=mode, backend=backend, priority=priority,
                                   threads=threads, checks=checks, notes=notes) and f  # fmt: skip
-    if op not in ("gather", "flatten"):
+    if op != "gather" and op not in ops.LAYOUT_OF:
         ops.op_named("register", op)
-    if layout not in LAYOUTS:
+    if layout not in LAYOUTS or ops.LAYOUT_OF.get(op, layout) != layout:
         raise ArgumentError(f"register: layout = {layout!r} is none of {', '.join(LAYOUTS)}")
     if mode not in MODES:
         raise ArgumentError(f"register: mode = {mode!r} is none of {', '.join(MODES)}")
@@ -228,7 +228,7 @@ def _nearest(key: tuple[str, str, str, str, str, str | None]) -> str:
 def kernels(*, op: str | None = None, dtype: str | None = None, device: str | None = None, backend: str | None = None) -> KernelTable:
     """Every registered kernel, best first in its cell, optionally only those that match.
 
-    >>> sorted({k.op for k in kernels(dtype="float32", backend="reference")})
+    >>> sorted({k.op for k in kernels(dtype="float32", backend="reference") if k.layout == "rows"})
     ['add', 'div', 'gather', 'max', 'min', 'mul', 'sub', 'update']
     """
     wanted = _op_and_layout(op)[0] if op else None
@@ -244,9 +244,9 @@ def kernels(*, op: str | None = None, dtype: str | None = None, device: str | No
 def _op_and_layout(operator: str) -> tuple[str, str]:
     if operator in ops.OPERATORS:
         return ops.OPERATORS[operator]
-    if operator != "gather":
+    if operator != "gather" and operator not in ops.LAYOUT_OF:
         ops.op_named("explain", operator)
-    return operator, "rows"
+    return operator, ops.LAYOUT_OF.get(operator, "rows")
 
 
 def explain(operator: str, *, dtype: Any = "float32", device: str = "cpu") -> Explanation:

@@ -9,12 +9,9 @@ namespace ps {
 
 std::atomic<int> g_without_gil{0};
 std::atomic<bool> g_closing{false};
+[[maybe_unused]] static const int g_registered = pthread_atfork(nullptr, nullptr, [] { g_without_gil = 0; });
 
-namespace {
-[[maybe_unused]] const int g_registered = pthread_atfork(nullptr, nullptr, [] { g_without_gil = 0; });
-}
-
-void close() {
+void wait_for_calls() {
     g_closing = true;
     while (g_without_gil > 0) {
         nanobind::gil_scoped_release release;

@@ -1,4 +1,4 @@
-// Letting the GIL go while a kernel works.
+// Work without the GIL, that never meets the end of the interpreter.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -15,9 +15,9 @@ constexpr i64 kKeepGil = 1 << 14;  // bytes of traffic; letting the GIL go and g
 // and later ones keep it.
 extern std::atomic<int> g_without_gil;
 extern std::atomic<bool> g_closing;
-void close();
+void wait_for_calls();
 
-template <class Run> Fault without_gil(i64 bytes, Run&& run) {
+template <class Run> auto without_gil(i64 bytes, Run&& run) -> decltype(run()) {
     if (bytes < kKeepGil) return run();
     struct Counted {
         Counted() { ++g_without_gil; }

@@ -15,8 +15,7 @@ using ps::BagCall;
 using ps::Fault;
 
 constexpr i64 kLine = 64;
-extern "C" char* getenv(const char*); extern "C" int atoi(const char*);
-static const i64 kAhead = getenv("PA")?atoi(getenv("PA")):12;       // ids between a prefetch and its use
+constexpr i64 kAheadNarrow = 32, kAheadWide = 16;  // ids between a prefetch and its use; rows of more than two lines are wide
 constexpr i64 kAheadLines = 16;  // lines of a row to prefetch
 
 // ---- ids -----------------------------------------------------------------------------------------------------------
@@ -39,25 +38,30 @@ template <class I, class T> struct Rows {
     i64 stride, size, missing, bytes;
     const BagCall& call;
     Fault* fault;
+    bool aligned;  // no row has a part in one more line than its length says
 
     Rows(const BagCall& c, Fault* f)
         : ids((const I*)c.ids.data), data((const T*)c.data), stride(c.stride), size(c.range.size), missing(c.missing),
-          bytes(c.width * (i64)sizeof(T)), call(c), fault(f) {}
+          bytes(c.width * (i64)sizeof(T)), call(c), fault(f),
+          aligned((((u64)data | (u64)stride * sizeof(T)) & (kLine - 1)) == 0) {}
 
     PS_HD i64 id(i64 k) const { return __atomic_load_n(ids + k, __ATOMIC_RELAXED); }
-    PS_HD const T* at(i64 k) const {  // nullptr: no row
+    template <int known> PS_HD const T* at(i64 k) const {  // nullptr: no row
         i64 row = id(k);
         if (__builtin_expect(((u64)row >= (u64)size) | (row == missing), 0)) {
             row = place_other(call, row, k, fault);
             if (row < 0) return nullptr;
         }
-        return data + row * stride;
+        return data + row * (known ? known / (i64)sizeof(T) : stride);
     }
-    PS_HD void prefetch(i64 k) const {
-        const char* row = (const char*)((u64)data + (u64)id(k) * (u64)stride * sizeof(T));
-        const i64 reach = bytes < kAheadLines * kLine ? bytes : kAheadLines * kLine;
+    // `known` is the length of a row in bytes where it is a constant, else 0.
+    template <int known> PS_HD void prefetch(i64 k, i64 stop) const {
+        const i64 length = known ? known : bytes, ahead = length > 2 * kLine ? kAheadWide : kAheadNarrow;
+        if (k + ahead >= stop) return;
+        const char* row = (const char*)((u64)data + (u64)id(k + ahead) * (u64)(known ? known / (i64)sizeof(T) : stride) * sizeof(T));
+        const i64 reach = length < kAheadLines * kLine ? length : kAheadLines * kLine;
         for (i64 b = 0; b < reach; b += kLine) __builtin_prefetch(row + b);
-        if (reach > 16) __builtin_prefetch(row + reach - 1);  // NumPy aligns to 16 bytes: a row may end in one more line
+        if (!aligned) __builtin_prefetch(row + reach - 1);
     }
 };
 
@@ -160,14 +164,15 @@ template <class T> struct Tail {
 
 // ---- sums and means --------------------------------------------------------------------------------------------------
 
-// Columns from `column` on, as many as `sums` holds.
-template <bool Mean, bool Weighted, bool Ahead, class I, class T, class S>
+// Columns from `column` on, as many as `sums` holds. Ahead: 0, it fetches nothing ahead; -1, it does; else the bytes of a row,
+// which is then all that `sums` holds.
+template <bool Mean, bool Weighted, int Ahead, class I, class T, class S>
 PS_HD void sum_bag(const Rows<I, T>& rows, i64 begin, i64 end, i64 stop, i64 column, S sums, T* out) {
     const T* weights = (const T*)rows.call.weights;
     i64 taken = 0;
     for (i64 k = begin; k < end; ++k) {
-        if (Ahead && k + kAhead < stop) rows.prefetch(k + kAhead);
-        const T* x = rows.at(k);
+        if (Ahead) rows.template prefetch<(Ahead > 0 ? Ahead : 0)>(k, stop);
+        const T* x = rows.template at<(Ahead > 0 ? Ahead : 0)>(k);
         if (__builtin_expect(!x, 0)) continue;
         ++taken;
         if (Weighted)
@@ -184,15 +189,37 @@ PS_HD i64 sum_columns(const Rows<I, T>& rows, i64 begin, i64 end, i64 stop, i64 
     constexpr i64 step = N * Lanes<T>::count;
     for (; column + step <= rows.call.width; column += step)
         if (column == 0)
-            sum_bag<Mean, Weighted, true>(rows, begin, end, stop, 0, Sums<T, N>{}, out);
+            sum_bag<Mean, Weighted, -1>(rows, begin, end, stop, 0, Sums<T, N>{}, out);
         else
-            sum_bag<Mean, Weighted, false>(rows, begin, end, stop, column, Sums<T, N>{}, out);
+            sum_bag<Mean, Weighted, 0>(rows, begin, end, stop, column, Sums<T, N>{}, out);
     return column;
 }
 
-template <bool Mean, bool Weighted, class I, class T> void sum_bags(const BagCall& call, i64 first, i64 last, Fault* fault) {
+// Rows of N whole vectors: what the compiler knows then saves a third of the instructions.
+template <bool Mean, bool Weighted, int N, class I, class T>
+void sum_whole(const BagCall& call, i64 first, i64 last, Fault* fault) {
     const Rows<I, T> rows(call, fault);
-    const i64 stop = first < last ? call.end(last - 1) : 0;
+    const i64 stop = call.end(last - 1);
+    i64 end = call.begin(first);
+    for (i64 bag = first; bag < last; ++bag) {
+        const i64 begin = end;
+        end = call.end(bag);
+        T* out = (T*)call.out + bag * N * Lanes<T>::count;
+        sum_bag<Mean, Weighted, N * Lanes<T>::count * (int)sizeof(T)>(rows, begin, end, stop, 0, Sums<T, N>{}, out);
+    }
+}
+
+template <bool Mean, bool Weighted, class I, class T> void sum_bags(const BagCall& call, i64 first, i64 last, Fault* fault) {
+    constexpr i64 one = Lanes<T>::count;
+    if (first == last) return;
+    if (call.width == call.stride && sizeof(typename Lanes<T>::scalar) == sizeof(T))
+        switch (call.width) {
+            case 2 * one: return sum_whole<Mean, Weighted, 2, I, T>(call, first, last, fault);
+            case 4 * one: return sum_whole<Mean, Weighted, 4, I, T>(call, first, last, fault);
+            case 8 * one: return sum_whole<Mean, Weighted, 8, I, T>(call, first, last, fault);
+        }
+    const Rows<I, T> rows(call, fault);
+    const i64 stop = call.end(last - 1);
     for (i64 bag = first; bag < last; ++bag) {
         const i64 begin = call.begin(bag), end = call.end(bag);
         T* out = (T*)call.out + bag * call.stride;
@@ -204,9 +231,9 @@ template <bool Mean, bool Weighted, class I, class T> void sum_bags(const BagCal
         Tail<T> tail;
         tail.width = (int)(call.width - column);
         if (column == 0)
-            sum_bag<Mean, Weighted, true>(rows, begin, end, stop, 0, tail, out);
+            sum_bag<Mean, Weighted, -1>(rows, begin, end, stop, 0, tail, out);
         else
-            sum_bag<Mean, Weighted, false>(rows, begin, end, stop, column, tail, out);
+            sum_bag<Mean, Weighted, 0>(rows, begin, end, stop, column, tail, out);
     }
 }
 
@@ -228,8 +255,8 @@ template <class I, class T> void max_bags(const BagCall& call, i64 first, i64 la
         i64* __restrict winners = call.winners ? call.winners + bag * call.stride : nullptr;
         bool empty = true;
         for (i64 k = call.begin(bag), end = call.end(bag); k < end; ++k) {
-            if (k + kAhead < stop) rows.prefetch(k + kAhead);
-            const T* __restrict x = rows.at(k);
+            rows.template prefetch<0>(k, stop);
+            const T* __restrict x = rows.template at<0>(k);
             if (!x) continue;
             if (empty) {
                 __builtin_memcpy(out, x, (unsigned long)width * sizeof(T));

@@ -240,7 +240,7 @@ NB_MODULE(_cpu, m) {
     m.def("scatter_cells", &ps::scatter_cells);
     m.def("gather_cells", [] { return nb::list(ps::names(ps::kDtypeInfo)); });
     m.def("isa", [] { return ps::hot().name; });
-    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&ps::close));
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&ps::wait_for_calls));
     m.def("set_num_threads", &ps::set_threads, "n"_a);
     m.def("get_num_threads", &ps::get_num_threads);
     m.def("force_plan", &ps::force_plan, "kind"_a);  // for tests: the number of a Plan::Kind, or -1

@@ -127,6 +127,23 @@ def _gather(data: Array, ids: Array, out: Array) -> None:
     out[...] = data[ids]
 
 
+def coalesce(ids: Array, values: Array, size: int) -> tuple[Array, Array] | tuple[str, int, int]:
+    """The sorted unique ``ids`` (N,) and the sums of their rows of ``values`` (N, W), in C order; or the first id outside [0, size)."""
+    found = bounds.resolve(ids, size, bounds.RAISE, False)
+    if isinstance(found, registry.Fault):
+        return found
+    unique, first, place = np.unique(found, return_index=True, return_inverse=True)
+    half = values.dtype.itemsize == 2 and dtypes.kind(values.dtype) == "float"
+    sums = values[first].astype(np.float32 if half else values.dtype)
+    again = np.ones(len(ids), bool)
+    again[first] = False
+    later = np.flatnonzero(again)
+    with np.errstate(all="ignore"):
+        for k in _rounds(place[later]) if len(later) else ():
+            sums[place[later[k]]] += values[later[k]]
+        return unique.astype(ids.dtype), sums.astype(values.dtype, copy=False)
+
+
 def _register_all() -> None:
     def add(op: str, dtype: str, function: registry.KernelFunction) -> None:
         for layout in ("rows", "elements"):
@@ -140,6 +157,8 @@ def _register_all() -> None:
                 if step is None and op.name != "update":
                     raise NotImplementedError(f"the reference backend has no step for the op {op.name!r}")
                 add(op.name, dtype, _folding(step) if step else _assign)
+        if kind in ops.OPS["add"].kinds:
+            registry.register("coalesce", "slices", dtype, coalesce, backend="reference", priority=0, checks=True)  # type: ignore[arg-type]
         add("gather", dtype, _gather)
     add("update", "string", _assign_strings)
     add("gather", "string", _gather_strings)

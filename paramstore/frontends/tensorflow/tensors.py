@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import convert, dtypes, segments
+from ... import convert, dtypes, segments, slices
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, ParamstoreError
 from .. import _text
@@ -108,8 +108,10 @@ def matching(call: str, argument: str, value: Any, dtype: np.dtype[Any]) -> Arra
     return found
 
 
-class IndexedSlices:
+class IndexedSlices(slices.IndexedSlices):
     """Rows of a larger tensor: ``values[k]`` stands for row ``indices[k]``; rows that repeat add up when it becomes dense.
+
+    `paramstore.IndexedSlices` with TensorFlow's order of arguments, and like TensorFlow's not looked at before it is used.
 
     Args:
         values: shape ``indices.shape + row``.
@@ -122,7 +124,7 @@ class IndexedSlices:
     [[1.0], [0.0], [5.0]]
     """
 
-    __slots__ = ("_dense_shape", "_indices", "_values")
+    __slots__ = ()
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
         self._values, self._indices, self._dense_shape = values, indices, dense_shape
@@ -131,16 +133,6 @@ class IndexedSlices:
     def values(self) -> Any:
         """The rows."""
         return self._values
-
-    @property
-    def indices(self) -> Any:
-        """Where they belong."""
-        return self._indices
-
-    @property
-    def dense_shape(self) -> Any:
-        """The shape of the whole, or None."""
-        return self._dense_shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
