@@ -7,12 +7,15 @@ from typing import Any
 
 from . import errors, functional, init, ops, registry
 from .backends import reference as _reference  # noqa: F401  (registers its kernels)
+from .backends import reference_bags as _reference_bags  # noqa: F401
 from .backends.cpu import get_num_threads, set_num_threads
 from .determinism import deterministic, is_deterministic, set_deterministic
 from .functional import *  # noqa: F403
 from .functional import __all__ as _functional
 from .inplace import *  # noqa: F403
 from .inplace import __all__ as _inplace
+from .lookup import *  # noqa: F403
+from .lookup import __all__ as _lookup
 from .ops import register_op
 from .parameter import Parameter, Variable
 from .registry import explain, kernels
@@ -44,6 +47,7 @@ __all__ = [
     "ops",
     *_functional,
     *_inplace,
+    *_lookup,
 ]
 
 _LAZY = ("frontends",)

@@ -60,7 +60,7 @@ OPS: dict[str, Op] = {
 }
 
 # What else kernels do, and the one layout it is for; "gather" has two.
-LAYOUT_OF: dict[str, str] = {"flatten": "tuples", "coalesce": "slices"}
+LAYOUT_OF: dict[str, str] = {"flatten": "tuples", "coalesce": "slices", "bag_sum": "bags", "bag_mean": "bags", "bag_max": "bags"}
 
 # ONNX spells assignment "none"; the other reductions carry their op's name.
 REDUCTIONS: dict[str, str] = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
