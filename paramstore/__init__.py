@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from . import errors, functional, init, ops, registry
+from .accumulator import Accumulator
 from .backends import reference as _reference  # noqa: F401  (registers its kernels)
 from .backends import reference_bags as _reference_bags  # noqa: F401
 from .backends.cpu import get_num_threads, set_num_threads
@@ -19,8 +20,10 @@ from .lookup import __all__ as _lookup
 from .ops import register_op
 from .parameter import Parameter, Variable
 from .registry import explain, kernels
+from .sequencer import Sequencer
 from .slices import IndexedSlices, clip_by_global_norm, global_norm
 from .store import ParamStore
+from .workers import Task, run_threads
 
 __version__ = "0.1.0"
 
@@ -29,6 +32,10 @@ __all__ = [
     "Variable",
     "ParamStore",
     "IndexedSlices",
+    "Sequencer",
+    "Accumulator",
+    "Task",
+    "run_threads",
     "clip_by_global_norm",
     "global_norm",
     "init",
