@@ -120,7 +120,6 @@ class Sequencer(Meeting):
         """
         call = "Sequencer.skip"
         with self._lock:
-            self._check()
             self._place(call, step, worker, ahead=True)
             if step == self._step:
                 self._leave_step(call, worker)
@@ -148,6 +147,7 @@ class Sequencer(Meeting):
     # -- with the lock held -----------------------------------------------------------------------------------------------------------
 
     def _place(self, call: str, step: int, worker: int, ahead: bool = False) -> None:
+        self._check()
         integer(call, "worker", worker, 0, self.workers)
         integer(call, "step", step, 0, STEPS)
         own = self._own[worker]
