@@ -9,6 +9,7 @@ from . import errors, functional, init, ops, registry
 from .accumulator import Accumulator
 from .backends import reference as _reference  # noqa: F401  (registers its kernels)
 from .backends import reference_bags as _reference_bags  # noqa: F401
+from .backends import reference_optim as _reference_optim  # noqa: F401
 from .backends.cpu import get_num_threads, set_num_threads
 from .determinism import deterministic, is_deterministic, set_deterministic
 from .functional import *  # noqa: F403
@@ -42,6 +43,7 @@ __all__ = [
     "errors",
     "registry",
     "frontends",
+    "optim",
     "register_op",
     "kernels",
     "explain",
@@ -57,7 +59,7 @@ __all__ = [
     *_lookup,
 ]
 
-_LAZY = ("frontends",)
+_LAZY = ("frontends", "optim")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import buffers, convert, dtypes, functional, inplace, normalize
 from .convert import Array
 from .errors import ArgumentError, DtypeError, ShapeError, TargetError
+
+if TYPE_CHECKING:
+    from .optim.state import State
+    from .store import ParamStore
 
 __all__ = ["Parameter", "Variable"]
 
@@ -40,7 +45,7 @@ class Parameter:
     [[0.0, 0.0], [4.0, 6.0]]
     """
 
-    __slots__ = ("__weakref__", "_array", "_count_lock", "_device", "_dtype_name", "_name", "_shared", "_version", "lock", "trainable")
+    __slots__ = ("__weakref__", "_array", "_count_lock", "_device", "_dtype_name", "_home", "_name", "_shared", "_states", "_version", "lock", "trainable")
 
     def __init__(
         self, value: Any, name: str = "", *, dtype: Any = None, device: str = "cpu", trainable: bool = True, copy: bool = True
@@ -56,6 +61,8 @@ class Parameter:
         self._shared = not copy
         self._dtype_name = dtypes.name(self._array.dtype)
         self._version = 0
+        self._home: weakref.ref[ParamStore] | None = None
+        self._states: dict[str, State] = {}  # of optimizers, by their names
         self._count_lock = threading.Lock()
         self.lock = threading.RLock()
 
@@ -116,6 +123,10 @@ class Parameter:
     def __repr__(self) -> str:
         frozen = "" if self.trainable else ", trainable=False"
         return f"Parameter({self._name!r}, shape={self.shape}, dtype={self.dtype}, device={self._device!r}, version={self._version}{frozen})"
+
+    def _store(self) -> ParamStore | None:
+        """The store that it is in; the last one, if several."""
+        return self._home() if self._home is not None else None
 
     def _changed(self) -> None:
         with self._count_lock:
@@ -216,7 +227,7 @@ class Parameter:
     def resize(self, rows: int, initializer: Any = None) -> Parameter:
         """Gives the table another number of rows, in a new buffer: the first rows stay, new ones are zeros or come from ``initializer``.
 
-        Arrays that `value` gave out before keep the old buffer.
+        The state of its optimizers gets as many. Arrays that `value` gave out before keep the old buffer.
 
         Raises:
             ShapeError: a Parameter without dimensions, or a negative number.
@@ -236,6 +247,8 @@ class Parameter:
             new[:kept] = self._array[:kept]
             self._array = new
             self._changed()
+            for state in list(self._states.values()):
+                state.resize(shape[0])
         return self
 
     # -- copies -----------------------------------------------------------------------------------------------------------------

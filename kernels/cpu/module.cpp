@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "bags.h"
 #include "gil.h"
+#include "optim_module.h"
 #include "plan.h"
 #include "pool.h"
 #include "scatter.h"
@@ -251,6 +252,7 @@ NB_MODULE(_cpu, m) {
     m.def("gather_elements", &ps::gather_elements_, "dtype"_a, "data"_a, "axis"_a, "indices"_a, "out"_a, "bounds"_a,
           "wrap"_a);
     m.def("flatten_tuples", &ps::flatten_tuples_, "indices"_a, "dims"_a, "out"_a, "bounds"_a, "wrap"_a);
+    ps::define_optim(m);
     m.def("fast_rows", &ps::fast_rows_, "op"_a, "data"_a, "indices"_a.none(), "updates"_a.none(),
           "bounds"_a);  // None, too, is for the general path to refuse
 }
