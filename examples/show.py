@@ -30,11 +30,12 @@ class Progress:
             self._sum, self._count = self._sum + loss, self._count + count
             now, part = time.perf_counter(), min(1.0, self.done / self.total)
             due = now - self.shown > 0.2 if self.terminal else part >= self.shown
-            if not self._count or (self.done < self.total and not due):
+            if self.done < self.total and not (due and self._count):
                 return
             self.shown = now if self.terminal else part + 1 / 12
-            mean = self._sum / self._count
-            self.losses.append((part, mean))
+            if self._count:
+                self.losses.append((part, self._sum / self._count))
+            mean = self.losses[-1][1] if self.losses else float("nan")
             bar = "#" * round(20 * part)
             line = f"{part:4.0%} [{bar:<20}] {self.done / (now - self.start):11,.0f} {self.unit}/s  loss {mean:.4f}{note}"
             print(f"\r{line}" if self.terminal else line, end="\n" if part == 1 or not self.terminal else "", flush=True)

@@ -27,7 +27,7 @@ import dataclasses
 import functools
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,8 @@ WORKERS = 4  # micro-batches in a step
 SHARED = 32  # random words that a block shares
 OFTEN = 20  # rarer words are not listed as neighbours; their vectors are mostly noise
 ASK_FOR = ("file", "string", "error", "function", "list", "thread")
-MODES = ("sequencer", "accumulator", "locked", "hogwild")
+ORDERED = ("sequencer", "accumulator")
+MODES = (*ORDERED, "locked", "hogwild")
 OPTIMIZERS = {  # and the learning rate at the start
     "rowwise_adagrad": (ps.optim.RowWiseAdagrad, 0.1), "adagrad": (ps.optim.Adagrad, 0.05), "sgd": (ps.optim.SGD, 0.025),
     "momentum": (functools.partial(ps.optim.SGD, momentum=0.9), 0.0025), "rmsprop": (ps.optim.RMSProp, 0.002), "adam": (ps.optim.Adam, 0.002),
@@ -62,8 +63,8 @@ class SkipGram:
         words: Array = self.noise[rng.integers(0, len(self.noise), shape)]
         return words
 
-    def gradients(self, blocks: Blocks, numbers: Array, task: ps.Task, locked: bool, wants_loss: bool) -> tuple[list[Any], float, int]:
-        """One micro-batch: [(table, ids, gradient of their rows)], its loss, and the pairs that this is the sum of."""
+    def gradients(self, blocks: Blocks, numbers: Array, task: ps.Task, locked: bool, wants_loss: bool) -> Generator[None, None, Any]:
+        """One micro-batch: [(table, ids, gradient of their rows)], its loss, and the pairs that this is the sum of. Yields when it has read."""
         width, w = blocks.words.shape[1], blocks.window
         words = np.empty((len(numbers), width + SHARED), np.int64)
         words[:, :width] = blocks.words[numbers]
@@ -74,6 +75,7 @@ class SkipGram:
         with task.read():
             v = self.inner.gather(centres, use_locking=locked)  # (blocks, SIZE, D)
             u = self.outer.gather(words, use_locking=locked)  # (blocks, width + SHARED, D)
+        yield
         slope = np.matmul(v, u.transpose(0, 2, 1))  # the scores, (blocks, SIZE, width + SHARED)
         loss, count = self._loss(slope, context, weight) if wants_loss else (0.0, 0)
         np.negative(slope, out=slope)
@@ -122,7 +124,7 @@ class Trainer:
         make, rate = OPTIMIZERS[options.optimizer]
         self.rate = rate if options.lr is None else options.lr
         self.optimizer = make(self.rate)
-        self.locked, self.ordered = options.mode == "locked", options.mode in ("sequencer", "accumulator")
+        self.locked, self.ordered = options.mode == "locked", options.mode in ORDERED
         self.accumulators = {t.name: ps.Accumulator(WORKERS) for t in (model.inner, model.outer)} if options.mode == "accumulator" else {}
         self.progress = Progress(options.epochs * len(corpus.train[0]), "words")
 
@@ -139,12 +141,13 @@ class Trainer:
         starts = range(0, blocks.count, each)
         words = len(self.corpus.train[0])
 
-        def work(task: ps.Task) -> tuple[int, float, int, float]:
+        def work(task: ps.Task) -> Generator[None, None, tuple[int, float, int, float]]:
             at = task.batch
             lr = self.rate * (1 - 0.99 * (epoch + at / blocks.count) / options.epochs)
             wants_loss = task.worker == 0 and task.step % 4 == 0
             numbers = blocks.order[at : at + each]
-            found, loss, count = self.model.gradients(blocks, numbers, task, self.locked, wants_loss)
+            found, loss, count = yield from self.model.gradients(blocks, numbers, task, self.locked, wants_loss)
+            yield
             last = at + each >= blocks.count or task.worker == WORKERS - 1
             self._apply(task, found, lr, last)
             end = min(at + each, blocks.count)
@@ -219,7 +222,7 @@ def main(argv: list[str] | None = None) -> None:
         raise SystemExit("word2vec: the text is too short to set a part of it aside; use a longer one or a smaller --min-count")
     print(f"{options.text or 'documentation of Python ' + sys.version.split()[0]}: {corpus.counts.sum():,} words, "
           f"{len(corpus.words):,} different, read in {time.perf_counter() - start:.1f} s")  # fmt: skip
-    ps.set_num_threads(1)  # the threads of the loop are enough
+    ps.set_num_threads(options.threads if options.mode in ORDERED else 1)  # while one applies, the others wait
     store = ps.ParamStore()
     model = SkipGram(store, corpus, options.dim, options.negatives, options.seed)
     trainer = Trainer(model, store, corpus, options)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextvars
+import inspect
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -104,7 +105,9 @@ def run_threads(
     of one thread (see `Sequencer`), and it depends on ``workers`` but not on ``threads``. Not ordered, each free thread takes the next batch.
 
     Args:
-        work: what one worker does with one batch.
+        work: what one worker does with one batch. A generator function, which yields after its reads and again before its updates, needs no
+            thread for each worker: a thread then serves several in turn, which saves most of the waiting where there are fewer threads than
+            workers.
         batches: any iterable; it is read by one thread at a time, and not far ahead.
         workers: batches in a step.
         threads: how many may be busy at a time; by default ``workers``.
@@ -131,12 +134,11 @@ def run_threads(
     seed = integer(call, "seed", seed, 0, 1 << 62)
     if not callable(work):
         raise ArgumentError(f"{call}: work = {work!r} must be callable")
-    sequencer = Sequencer(workers, at_once=threads, timeout=timeout) if a_bool(call, "ordered", ordered) else None
+    several = inspect.isgeneratorfunction(work)
+    sequencer = Sequencer(workers, at_once=None if several else threads, timeout=timeout) if a_bool(call, "ordered", ordered) else None
     shared, count, lock = _Batches(batches), [0], threading.Lock()
 
-    def one(k: int, batch: Any) -> None:
-        task = Task(batch, *divmod(k, workers), seed, sequencer)
-        result = work(task)
+    def over(task: Task, result: Any) -> None:
         if sequencer is not None:
             sequencer.finish(task.step, task.worker)
         with lock:
@@ -144,31 +146,56 @@ def run_threads(
             if done is not None:
                 done(task, result)
 
-    def in_order(worker: int) -> None:
+    def in_order(own: range) -> None:
         assert sequencer is not None
         with sequencer.guard():
-            k = worker
-            while (batch := shared.number(k)) is not _END:
-                one(k, batch)
-                k += workers
-            sequencer.leave(worker)
+            step, left = 0, list(own)
+            while left:
+                tasks = []
+                for w in tuple(left):
+                    batch = shared.number(step * workers + w)
+                    if batch is _END:  # said at once: the others' turns must not wait for it
+                        sequencer.leave(w)
+                        left.remove(w)
+                    else:
+                        tasks.append(Task(batch, step, w, seed, sequencer))
+                for task, result in _together(work, tasks) if several else ((t, work(t)) for t in tasks):
+                    over(task, result)
+                step += 1
 
-    def in_any_order(_: int) -> None:
-        while True:
-            k, batch = shared.next()
-            if batch is _END:
-                return
-            one(k, batch)
+    def in_any_order(own: range) -> None:
+        while (found := shared.next())[1] is not _END:
+            task = Task(found[1], *divmod(found[0], workers), seed, None)
+            over(*next(iter(_together(work, [task])))) if several else over(task, work(task))
 
-    _run(in_any_order if sequencer is None else in_order, threads if sequencer is None else workers, shared, sequencer)
+    if sequencer is None:
+        _run(in_any_order, [range(t, t + 1) for t in range(threads)], shared, None)
+    else:
+        n = min(threads, workers) if several else workers
+        _run(in_order, [range(workers * t // n, workers * (t + 1) // n) for t in range(n)], shared, sequencer)
     return count[0]
 
 
-def _run(loop: Callable[[int], None], threads: int, shared: _Batches, sequencer: Sequencer | None) -> None:
-    """``loop(0) .. loop(threads - 1)``, each on a thread of its own, in the caller's context; the first error once all have ended."""
-    with ThreadPoolExecutor(threads, thread_name_prefix="paramstore") as pool:
+def _together(work: Callable[[Task], Generator[Any, Any, Any]], tasks: list[Task]) -> Iterable[tuple[Task, Any]]:
+    """Advances the tasks' generators one after the other, each to its next yield, until all have ended."""
+    alive = [(task, work(task)) for task in tasks]
+    while alive:
+        still = []
+        for task, steps in alive:
+            try:
+                next(steps)
+            except StopIteration as end:
+                yield task, end.value
+            else:
+                still.append((task, steps))
+        alive = still
+
+
+def _run(loop: Callable[[range], None], shares: list[range], shared: _Batches, sequencer: Sequencer | None) -> None:
+    """``loop`` for each share of the workers on a thread of its own, in the caller's context; the first error once all have ended."""
+    with ThreadPoolExecutor(len(shares), thread_name_prefix="paramstore") as pool:
         try:
-            futures = [pool.submit(contextvars.copy_context().run, loop, t) for t in range(threads)]
+            futures = [pool.submit(contextvars.copy_context().run, loop, share) for share in shares]
             wait(futures, return_when=FIRST_EXCEPTION)
         except BaseException as error:  # Ctrl-C comes to the thread that waits here
             shared.stopped = True

@@ -348,17 +348,26 @@ def test_accumulator_is_poisoned_by_what_cannot_be_merged():
 # -- run_threads ---------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_run_threads_gives_the_same_bits_on_any_number(threads):
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 9])
+def test_run_threads_gives_the_same_bits_on_any_number(threads, several):
     p, seen = ps.Parameter(START), []
 
-    def work(task):
+    def in_phases(task):
         ids = task.rng.integers(0, ROWS, 5)
         with task.read():
             rows = p.gather(ids)
+        yield
+        update = gradient(rows) * np.float32(task.batch)
+        yield
         with task.turn():
-            p.scatter_sub(ids, gradient(rows) * np.float32(task.batch))
+            p.scatter_sub(ids, update)
         return task.worker
+
+    def at_once(task):
+        return [*in_phases(task), task.worker][-1]
+
+    work = in_phases if several else at_once
 
     batches = (k / 7 for k in range(103))  # the last step has 3 of 5
     assert ps.run_threads(work, batches, workers=5, threads=threads, seed=9, done=lambda t, r: seen.append((t.step, t.worker, r))) == 103
@@ -383,6 +392,23 @@ def test_run_threads_without_order_does_every_batch_once():
     assert sorted(s[:2] for s in seen) == [(k, k) for k in range(50)]
     assert len({s[2] for s in seen}) == 50
     assert ps.run_threads(work, [], workers=3) == 0
+
+
+def test_generators_work_without_order_and_may_raise():
+    seen = []
+
+    def work(task):
+        with task.read():
+            yield
+        seen.append(task.batch)
+        yield
+        if task.batch == 77:
+            raise LookupError("77")
+
+    assert ps.run_threads(work, range(20), workers=3, threads=2, ordered=False) == 20 and sorted(seen) == list(range(20))
+    for ordered in (False, True):
+        with pytest.raises(LookupError, match="77"):
+            ps.run_threads(work, iter(range(70, 10**9)), workers=6, threads=3, ordered=ordered)
 
 
 def test_run_threads_keeps_the_callers_context():
