@@ -7,6 +7,7 @@ from typing import Any
 
 from . import errors, functional, init, ops, registry
 from .backends import reference as _reference  # noqa: F401  (registers its kernels)
+from .backends import reference_optim as _reference_optim  # noqa: F401
 from .backends.cpu import get_num_threads, set_num_threads
 from .determinism import deterministic, is_deterministic, set_deterministic
 from .functional import *  # noqa: F403
@@ -32,6 +33,7 @@ __all__ = [
     "errors",
     "registry",
     "frontends",
+    "optim",
     "register_op",
     "kernels",
     "explain",
@@ -46,7 +48,7 @@ __all__ = [
     *_inplace,
 ]
 
-_LAZY = ("frontends",)
+_LAZY = ("frontends", "optim")
 
 
 def __getattr__(name: str) -> Any:

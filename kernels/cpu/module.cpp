@@ -6,6 +6,7 @@
 #include "fast.h"
 #include "gil.h"
 #include "memory.h"
+#include "optim_module.h"
 #include "plan.h"
 #include "pool.h"
 #include "scatter.h"
@@ -186,4 +187,5 @@ NB_MODULE(_cpu, m) {
           "wrap"_a);
     m.def("flatten_tuples", &ps::flatten_tuples_, "indices"_a, "dims"_a, "out"_a, "bounds"_a, "wrap"_a);
     ps::bind_fast(m);
+    ps::define_optim(m);
 }

@@ -39,6 +39,15 @@ def _register_all() -> None:
     for index in ("int32", "int64"):
         registry.register("flatten", "tuples", index, _cpu.flatten_tuples, backend="cpu", priority=10, threads=True, checks=True)
 
+    def other(op: str, layout: str, dtype: str, function: Any) -> None:
+        registry.register(op, layout, dtype, function, backend="cpu", priority=10, threads=True, checks=True, notes=f"{_cpu.isa()}")
+
+    for dtype in _cpu.SLICE_DTYPES:
+        other("coalesce", "slices", dtype, partial(_cpu.coalesce, number[dtype]))
+    for dtype in _cpu.OPTIM_DTYPES:
+        for code, rule in enumerate(_cpu.OPTIMS):
+            other(rule, "optim", dtype, partial(_cpu.step_rows, code, number[dtype]))
+
 
 if _cpu:
     _register_all()
