@@ -14,7 +14,7 @@ using ps::Presummed;
 using ps::Step;
 
 constexpr i64 kLine = 64;
-constexpr i64 kFar = 8;         // keys between a prefetch and its use
+constexpr i64 kFar = 16;        // keys between a prefetch and its use
 constexpr i64 kFetched = 8;     // lines of a row to fetch: in longer rows the hardware has caught up
 constexpr i64 kBlockCells = 1024;  // cells widened at a time where whole spans of a table are done
 
@@ -30,62 +30,82 @@ template <int Write> PS_HD void fetch(const char* row, i64 bytes) {
 
 // ---- sums -----------------------------------------------------------------------------------------------------
 
-template <class T, class V> PS_HD void widen_row(V* __restrict out, const T* __restrict u, i64 n) {
-    for (i64 j = 0; j < n; ++j) out[j] = typed<T>::load(u[j]);
+#if defined(__AVX512F__)
+constexpr int kVector = 64;
+#elif defined(__AVX2__)
+constexpr int kVector = 32;
+#else
+constexpr int kVector = 16;
+#endif
+
+// How updates of a type are added: a half type in float, and a sum of several is rounded once.
+template <class T> struct Adding {
+    using type = T;
+    static PS_HD T load(T u) { return u; }
+    static PS_HD T add(T sum, T u) { return op_add::apply(sum, u); }
+    static PS_HD T store(T sum) { return sum; }
+};
+template <class T> struct AddingHalf {
+    using type = float;
+    static PS_HD float load(T u) { return typed<T>::load(u); }
+    static PS_HD float add(float sum, T u) { return sum + typed<T>::load(u); }
+    static PS_HD T store(float sum) { return typed<T>::store(sum); }
+};
+template <> struct Adding<float16> : AddingHalf<float16> {};
+template <> struct Adding<bfloat16> : AddingHalf<bfloat16> {};
+
+// Cells of the sum of the updates of the keys [begin, end), in their order. It stays in registers: in memory each addition
+// would wait for the store before it.
+template <int Cells, class T, class V>
+PS_HD void sum_cells(V* __restrict sum, const T* __restrict u, i64 width, const Keys& keys, i64 begin, i64 end) {
+    V held[Cells];
+    const T* first = u + keys.pos(begin) * width;
+    for (int j = 0; j < Cells; ++j) held[j] = Adding<T>::load(first[j]);
+    for (i64 i = begin + 1; i < end; ++i) {
+        if (i + kFar < keys.n) fetch<0>((const char*)(u + keys.pos(i + kFar) * width), Cells * (i64)sizeof(T));
+        const T* more = u + keys.pos(i) * width;
+        for (int j = 0; j < Cells; ++j) held[j] = Adding<T>::add(held[j], more[j]);
+    }
+    for (int j = 0; j < Cells; ++j) sum[j] = held[j];
 }
 
-template <class T, class V> PS_HD void add_row(V* __restrict sum, const T* __restrict u, i64 n) {
-    for (i64 j = 0; j < n; ++j) sum[j] = sum[j] + typed<T>::load(u[j]);
-}
-
-template <class T, class V> PS_HD void narrow_row(T* __restrict out, const V* __restrict v, i64 n) {
-    for (i64 j = 0; j < n; ++j) out[j] = typed<T>::store(v[j]);
-}
-
-// A sum is a value of T: what coalesce() gives and what a step takes are the same.
-template <class T, class V> PS_HD void round_row(V* sum, i64 n) {
-    if (same<T, V>::value) return;
-    for (i64 j = 0; j < n; ++j) sum[j] = typed<T>::load(typed<T>::store(sum[j]));
+// n of `width` cells.
+template <class T, class V> void sum_row(V* sum, const T* u, i64 width, i64 n, const Keys& keys, i64 begin, i64 end) {
+    constexpr int lanes = kVector / (int)sizeof(V);
+    i64 j = 0;
+    for (; j + 8 * lanes <= n; j += 8 * lanes) sum_cells<8 * lanes>(sum + j, u + j, width, keys, begin, end);
+    for (; j + lanes <= n; j += lanes) sum_cells<lanes>(sum + j, u + j, width, keys, begin, end);
+    for (; j < n; ++j) sum_cells<1>(sum + j, u + j, width, keys, begin, end);
+    // A sum of several is a value of T: what coalesce() gives and what a step takes are the same.
+    if (sizeof(T) < sizeof(V))
+        for (j = 0; j < n; ++j) sum[j] = Adding<T>::load(Adding<T>::store(sum[j]));
 }
 
 template <class T>
-void stripe(const char* updates, i64 width, const Keys& keys, i64 begin, i64 end, i64 from, i64 to, char* out) {
-    const T* u = (const T*)updates + from;
-    Wide<T>* sum = (Wide<T>*)out + from;
-    const i64 n = to - from;
-    widen_row(sum, u + keys.pos(begin) * width, n);
-    for (i64 i = begin + 1; i < end; ++i) {
-        if (i + kFar < end) fetch<0>((const char*)(u + keys.pos(i + kFar) * width), n * (i64)sizeof(T));
-        add_row(sum, u + keys.pos(i) * width, n);
-    }
-    round_row<T>(sum, n);
+void stripe(const char* updates, i64 width, const Keys& keys, i64 begin, i64 end, i64 from, i64 to, char* sum) {
+    sum_row((Wide<T>*)sum + from, (const T*)updates + from, width, to - from, keys, begin, end);
 }
 
 template <class T>
 void sums(const char* values, i64 width, const Keys& keys, i64 begin, i64 end, char* out, char* scratch) {
-    using View = typename op_add::template view<T>;
+    using V = typename Adding<T>::type;
     const T* u = (const T*)values;
     T* to = (T*)out;
     for (i64 i = begin; i < end; to += width) {
         const i64 id = keys.id(i);
-        const T* first = u + keys.pos(i) * width;
         i64 j = i + 1;
-        if (j == end || keys.id(j) != id) {
-            __builtin_memcpy(to, first, (unsigned long)width * sizeof(T));
-        } else if constexpr (sizeof(T) == 2 && !same<T, u16>::value) {  // a half type adds in float
-            float* sum = (float*)scratch;
-            widen_row(sum, first, width);
-            for (; j < end && keys.id(j) == id; ++j) add_row(sum, u + keys.pos(j) * width, width);
-            narrow_row(to, sum, width);
+        while (j < end && keys.id(j) == id) ++j;
+        if (i + kFar < keys.n) fetch<0>((const char*)(u + keys.pos(i + kFar) * width), width * (i64)sizeof(T));
+        if (j - i == 1) {
+            __builtin_memcpy(to, u + keys.pos(i) * width, (unsigned long)width * sizeof(T));
+        } else if constexpr (same<T, V>::value) {
+            sum_row(to, u, width, width, keys, i, j);
         } else {
-            __builtin_memcpy(to, first, (unsigned long)width * sizeof(T));
-            for (; j < end && keys.id(j) == id; ++j) {
-                const T* more = u + keys.pos(j) * width;
-                for (i64 k = 0; k < width; ++k) to[k] = View::store(op_add::on(View::load(to[k]), View::load(more[k])));
-            }
+            V* sum = (V*)scratch;
+            sum_row(sum, u, width, width, keys, i, j);
+            for (i64 k = 0; k < width; ++k) to[k] = Adding<T>::store(sum[k]);
         }
-        for (; i < j; ++i)
-            if (i + kFar < end) fetch<0>((const char*)(u + keys.pos(i + kFar) * width), width * (i64)sizeof(T));
+        i = j;
     }
 }
 
@@ -97,8 +117,13 @@ template <class V> PS_HD void scalars_of(const Step& s, i64 step, int varying, i
     for (int k = 0; k < constants; ++k) h[varying + k] = (V)s.constants[k];
 }
 
+template <class T, class V> PS_HD void widen_row(V* __restrict out, const T* __restrict u, i64 n) {
+    for (i64 j = 0; j < n; ++j) out[j] = typed<T>::load(u[j]);
+}
+
+// Not inlined: each rule has many callers for its few loops.
 template <class Rule, int Cells, class T, class V>
-PS_HD void step_cells(const Rule rule, T* __restrict x, const V* __restrict g, V* __restrict a, V* __restrict b, V* __restrict c, i64 n) {
+__attribute__((noinline)) void step_cells(const Rule rule, T* __restrict x, const V* __restrict g, V* __restrict a, V* __restrict b, V* __restrict c, i64 n) {
     for (i64 j = 0; j < n; ++j) {
         V p = 0, q = 0, r = 0;
         if (Cells > 0) p = a[j];
@@ -118,7 +143,7 @@ template <class V> PS_HD void add_squares(double* lane, const V* v, i64 n) {
     for (int k = 0; j < n; ++j, ++k) lane[k] = lane[k] + (double)v[j] * (double)v[j];
 }
 
-template <class T> PS_HD double squares_of_row(const T* x, i64 n) {
+template <class T> __attribute__((noinline)) double squares_of_row(const T* x, i64 n) {
     double lane[square_lanes] = {};
     Wide<T> part[64];
     for (i64 j = 0; j < n; j += 64) {
@@ -131,7 +156,7 @@ template <class T> PS_HD double squares_of_row(const T* x, i64 n) {
 
 // u becomes the direction.
 template <class Rule, int Cells, class T, class V>
-PS_HD void step_row(const Rule rule, T* __restrict x, V* __restrict u, V* __restrict a, V* __restrict b, V* row, i64 n) {
+__attribute__((noinline)) void step_row(const Rule rule, T* __restrict x, V* __restrict u, V* __restrict a, V* __restrict b, V* row, i64 n) {
     const double weights = squares_of_row(x, n);
     for (i64 j = 0; j < n; ++j) {
         V p = 0, q = 0;
@@ -148,7 +173,7 @@ PS_HD void step_row(const Rule rule, T* __restrict x, V* __restrict u, V* __rest
     for (i64 j = 0; j < n; ++j) x[j] = typed<T>::store(rule.finish(typed<T>::load(x[j]), u[j], k));
 }
 
-template <class T> PS_HD void limit_row(T* x, i64 n, double max_norm) {
+template <class T> __attribute__((noinline)) void limit_row(T* x, i64 n, double max_norm) {
     const double norm = root(squares_of_row(x, n));
     if (!(norm > max_norm)) return;
     const Wide<T> factor = (Wide<T>)(max_norm / norm);
@@ -182,7 +207,7 @@ template <class Rule, class T, int Cells, int Rows, int Varying, int Constants> 
         if (s.last) __builtin_prefetch(s.last + row, 1);
     }
 
-    PS_HD void move(i64 row, const V* g, const V* scalars) const {
+    void move(i64 row, const V* g, const V* scalars) const {
         const Rule rule(scalars);
         T* x = data(row);
         if constexpr (Rule::by_row)
@@ -195,7 +220,7 @@ template <class Rule, class T, int Cells, int Rows, int Varying, int Constants> 
     // The row after the steps it has missed, up to `target`: the same as if each had come with a gradient of zeros.
     void catch_up(i64 row, i64 target) const;
 
-    PS_HD void update(i64 row, const V* g) const {
+    void update(i64 row, const V* g) const {
         if (s.last) {
             catch_up(row, g ? s.step - 1 : s.step);
             s.last[row] = s.step;
@@ -271,38 +296,23 @@ void sorted(const Step& s, const Keys& keys, i64 begin, i64 end, const Presummed
     const i64 w = s.width, bytes = w * (i64)sizeof(T);
     const Presummed *next = ready, *stop = ready + ready_n;
     while (next < stop && next->begin < begin) ++next;
-    const auto look = [&](i64 i) {
-        if (i >= end) return;
-        if (updates) fetch<0>((const char*)(updates + keys.pos(i) * w), bytes);
-        if (keys.id(i) != keys.id(i - 1)) table.fetch_row(keys.id(i));
-    };
     for (i64 i = begin; i < end;) {
         const i64 row = keys.id(i);
-        i64 j = i + 1;
+        const bool ready_here = next < stop && next->begin == i;
+        i64 j = ready_here ? next->end : i + 1;
+        while (j < end && keys.id(j) == row) ++j;
+        for (i64 k = i + kFar, far = j + kFar < keys.n ? j + kFar : keys.n; k < far; ++k)
+            if (keys.id(k) != keys.id(k - 1)) table.fetch_row(keys.id(k));
+        if (updates && i + kFar < keys.n) fetch<0>((const char*)(updates + keys.pos(i + kFar) * w), bytes);
         const V* g = nullptr;
-        if (next < stop && next->begin == i) {
-            g = (const V*)next->sum;
-            j = next->end;
-            ++next;
-            for (i64 k = j; k < j + kFar; ++k) look(k);
+        if (ready_here) {
+            g = (const V*)next++->sum;
+        } else if (updates && j - i == 1 && same<T, V>::value && !Rule::by_row) {
+            g = (const V*)(const void*)(updates + keys.pos(i) * w);
         } else if (updates) {
-            const T* first = updates + keys.pos(i) * w;
-            look(i + kFar);
-            const bool alone = j == end || keys.id(j) != row;
-            if (alone && same<T, V>::value && !Rule::by_row) {
-                g = (const V*)(const void*)first;
-            } else {
-                widen_row(table.sum, first, w);
-                for (; j < end && keys.id(j) == row; ++j) {
-                    look(j + kFar);
-                    add_row(table.sum, updates + keys.pos(j) * w, w);
-                }
-                if (!alone) round_row<T>(table.sum, w);
-                g = table.sum;
-            }
-        } else {
-            while (j < end && keys.id(j) == row) ++j;
-            look(j + kFar);
+            if (j - i == 1) widen_row(table.sum, updates + keys.pos(i) * w, w);
+            else sum_row(table.sum, updates, w, w, keys, i, j);
+            g = table.sum;
         }
         if (row != s.padding) table.update(row, g);
         i = j;
