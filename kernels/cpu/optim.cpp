@@ -17,7 +17,7 @@ namespace ps_avx512 { extern const ps::OptimHot optim_table; }
 namespace ps {
 namespace {
 
-constexpr i64 kShare = 512;       // keys that a thread takes at a time
+constexpr i64 kShare = 1024;      // keys that a thread takes at a time
 constexpr i64 kLong = 4096;       // keys of one id that threads sum together, each a part of the columns
 constexpr i64 kStripe = 64;       // bytes: threads write no common line
 constexpr i64 kDenseBytes = 1 << 18;

@@ -15,6 +15,8 @@ using ps::Step;
 
 constexpr i64 kLine = 64;
 constexpr i64 kFar = 16;        // keys between a prefetch and its use
+constexpr i64 kRowsAhead = 8;   // segments between a prefetch of their row and its use
+constexpr i64 kSegments = 512;  // looked at before they are worked on
 constexpr i64 kFetched = 8;     // lines of a row to fetch: in longer rows the hardware has caught up
 constexpr i64 kBlockCells = 1024;  // cells widened at a time where whole spans of a table are done
 
@@ -288,6 +290,21 @@ void Table<Rule, T, Cells, Rows, Varying, Constants>::catch_up(i64 row, i64 targ
     }
 }
 
+// Where the segments of the keys [begin, end) start, at most kSegments of them, and where the last one ends. Without branches:
+// how long a segment is cannot be foreseen.
+PS_HD i64 segments_of(const Keys& keys, i64 begin, i64 end, i64* start) {
+    i64 n = 0, before = -1;
+    for (i64 i = begin; i < end && n <= kSegments; ++i) {
+        const i64 id = keys.id(i);
+        start[n] = i;
+        n += id != before;
+        before = id;
+    }
+    if (n > kSegments) return kSegments;
+    start[n] = end;
+    return n;
+}
+
 template <class Rule, class T, int Cells, int Rows, int Varying, int Constants>
 void sorted(const Step& s, const Keys& keys, i64 begin, i64 end, const Presummed* ready, i64 ready_n, char* scratch) {
     using V = Wide<T>;
@@ -296,26 +313,32 @@ void sorted(const Step& s, const Keys& keys, i64 begin, i64 end, const Presummed
     const i64 w = s.width, bytes = w * (i64)sizeof(T);
     const Presummed *next = ready, *stop = ready + ready_n;
     while (next < stop && next->begin < begin) ++next;
-    for (i64 i = begin; i < end;) {
-        const i64 row = keys.id(i);
-        const bool ready_here = next < stop && next->begin == i;
-        i64 j = ready_here ? next->end : i + 1;
-        while (j < end && keys.id(j) == row) ++j;
-        for (i64 k = i + kFar, far = j + kFar < keys.n ? j + kFar : keys.n; k < far; ++k)
-            if (keys.id(k) != keys.id(k - 1)) table.fetch_row(keys.id(k));
-        if (updates && i + kFar < keys.n) fetch<0>((const char*)(updates + keys.pos(i + kFar) * w), bytes);
-        const V* g = nullptr;
-        if (ready_here) {
-            g = (const V*)next++->sum;
-        } else if (updates && j - i == 1 && same<T, V>::value && !Rule::by_row) {
-            g = (const V*)(const void*)(updates + keys.pos(i) * w);
-        } else if (updates) {
-            if (j - i == 1) widen_row(table.sum, updates + keys.pos(i) * w, w);
-            else sum_row(table.sum, updates, w, w, keys, i, j);
-            g = table.sum;
+    const auto sum_of = [&](i64 i, i64 j) -> const V* {
+        if (i + kFar < keys.n) fetch<0>((const char*)(updates + keys.pos(i + kFar) * w), bytes);
+        const T* first = updates + keys.pos(i) * w;
+        if (j - i > 1)
+            sum_row(table.sum, updates, w, w, keys, i, j);
+        else if (same<T, V>::value && !Rule::by_row)
+            return (const V*)(const void*)first;
+        else
+            widen_row(table.sum, first, w);
+        return table.sum;
+    };
+    for (i64 at = begin; at < end;) {
+        i64 start[kSegments + 2];
+        const i64 n = segments_of(keys, at, end, start);
+        for (i64 k = 0; k < kRowsAhead && k < n; ++k) table.fetch_row(keys.id(start[k]));
+        for (i64 k = 0; k < n; ++k) {
+            if (k + kRowsAhead < n) table.fetch_row(keys.id(start[k + kRowsAhead]));
+            const i64 row = keys.id(start[k]);
+            const V* g = nullptr;
+            if (next < stop && next->begin == start[k])
+                g = (const V*)next++->sum;
+            else if (updates)
+                g = sum_of(start[k], start[k + 1]);
+            if (row != s.padding) table.update(row, g);
         }
-        if (row != s.padding) table.update(row, g);
-        i = j;
+        at = start[n];
     }
 }
 

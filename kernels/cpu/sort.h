@@ -1,6 +1,6 @@
 // Ids with their positions, sorted: equal ids keep the order of their positions.
 #pragma once
-#include <vector>
+#include <memory>
 
 #include "check.h"
 #include "optim.h"
@@ -17,11 +17,17 @@ class SortedIds {
     i64 start_of(i64 i) const;  // the first segment that starts at i or behind it
     i64 segments(i64 begin, i64 end) const;  // how many start in [begin, end)
 
+    SortedIds();
+    ~SortedIds();
+
   private:
-    Fault pack(Ids ids, i64 size, Lease& lease, int parts, bool* rising);
-    void by_digit(Lease& lease, int parts, int low, int bits);
-    std::vector<u64> packed_, other_;
-    std::vector<unsigned> counts_;
+    Fault pack(Ids ids, i64 size, Lease& lease, int parts, int low, int bits, bool* rising);
+    void count(Lease& lease, int parts, int low, int bits);
+    void move(Lease& lease, int parts, int low, int bits);
+    struct Memory;
+    std::unique_ptr<Memory> memory_;
+    u64 *packed_ = nullptr, *other_ = nullptr;
+    unsigned* counts_ = nullptr;
     Keys keys_{};
 };
 
