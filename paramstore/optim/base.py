@@ -199,11 +199,11 @@ class Optimizer:
 
     def _state(self, call: str, param: Parameter) -> State:
         found = param._states.get(self.name)
-        if found is None or len(found.slots) != len(self._slots) or (found.last is None and self._catches_up) or not found.belongs(param):
+        if found is None or found.specs != self._slots or (found.last is None and self._catches_up) or not found.belongs(param):
             with param.lock:
                 if found is not None:
                     found.move(param)
-                found = param._states[self.name] = State(call, param, self.name, self._slots, self._catches_up)
+                found = param._states[self.name] = State(call, param, self.name, self._slots, self._catches_up, found)
         return found
 
     def _scalars(self, step: int) -> tuple[float, ...]:

@@ -33,8 +33,9 @@ class State:
         last: the step that each row has seen last, where rows are brought up to date later; else None.
     """
 
-    def __init__(self, call: str, param: Parameter, name: str, slots: tuple[Slot, ...], catches_up: bool) -> None:
+    def __init__(self, call: str, param: Parameter, name: str, slots: tuple[Slot, ...], catches_up: bool, before: State | None = None) -> None:
         self._param_name, self._name, self._store = param.name, name, param._store()
+        self._loose = {p.name.rsplit("/", 1)[-1]: p for p in before.parameters()} if before is not None and self._store is None else {}
         wide = np.dtype(np.float64 if param.dtype == np.float64 else np.float32)
         self.step = self._made(call, param, "step", (), np.dtype(np.int64), 0)
         self.specs = slots
@@ -52,7 +53,7 @@ class State:
 
     def _made(self, call: str, param: Parameter, slot: str, shape: tuple[int, ...], dtype: np.dtype[Any], initial: float) -> Parameter:
         name = f"{param.name}/{self._name}/{slot}"
-        found = self._store.get(name) if self._store is not None else None
+        found = self._store.get(name) if self._store is not None else self._loose.get(slot)
         if found is None:
             if self._store is not None:
                 found = self._store.get_or_create(name, shape, dtype, initializer=initial, trainable=False)
