@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import bounds as rule
-from . import convert, dispatch, dtypes, normalize, registry
-from .backends import cpu
+from . import convert, dispatch, normalize, registry, shortcuts
 from .convert import Array
 from .errors import DtypeError, IndexOutOfBounds, ShapeError
 from .normalize import Call
@@ -71,14 +70,10 @@ def gather(
 
     The result has the shape ``params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]``.
     """
-    if cpu.fast_gather is not None and type(params) is np.ndarray and type(axis) is int and axis == 0 and batch_dims == 0:
-        # The native kernel at once; what it cannot take, a bad index included, goes the general way.
-        plain_rule = isinstance(bounds, str) and (bounds == "raise" or not wrap) and (widths is None or {"int32", "int64"} <= set(widths))
-        rule_number = rule.BOUNDS.get(bounds) if plain_rule else None
-        if rule_number is not None and registry.is_native("gather", dtypes.name(params.dtype)):
-            found = cpu.fast_gather(params, indices, rule_number)
-            if found is not NotImplemented:
-                return found  # type: ignore[no-any-return]
+    if type(axis) is int and axis == 0 and type(batch_dims) is int and batch_dims == 0:
+        out = shortcuts.gathered(params, indices, bounds, wrap, widths)
+        if out is not None:
+            return out
     data = convert.plain(convert.array_of(name, target, params))
     at = normalize.axis_of(name, axis, max(data.ndim, 1))
     if at == 0 and type(batch_dims) is int and batch_dims == 0:
@@ -120,6 +115,10 @@ def gather_nd(
 
     The result has the shape ``indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]``.
     """
+    if type(batch_dims) is int and batch_dims == 0:
+        out = shortcuts.gathered_nd(params, indices, bounds, wrap, widths)
+        if out is not None:
+            return out
     data = convert.plain(convert.array_of(name, target, params))
     if type(batch_dims) is int and batch_dims == 0:
         return gathered(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from . import convert, dtypes
+from . import convert, dtypes, literals
 from .convert import Array
-from .errors import DeviceError, DtypeError, ScalarRangeError, ShapeError, TargetError, TooLarge
+from .errors import DeviceError, DtypeError, ShapeError, TargetError, TooLarge
 from .init import Initializer
 
-__all__ = ["device_named", "empty", "copied", "wrapped", "fill"]
+__all__ = ["device_named", "empty", "copied", "wrapped", "pinned", "fill"]
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 CHUNK_BYTES = 1 << 26  # initializers write this much at a time
@@ -28,7 +29,7 @@ def device_named(call: str, device: Any) -> str:
 
 
 def empty(call: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An uninitialized C-contiguous array that starts at a cache line. It is a view, so that nobody can resize the memory under a kernel."""
+    """An uninitialized C-contiguous array that starts at a cache line. It is a view of the array that owns the memory; see `pinned`."""
     try:
         if dtype.hasobject or dtype.kind == "T":
             return np.empty(shape, dtype).view()
@@ -58,6 +59,8 @@ def wrapped(value: Any, dtype: np.dtype[Any] | None) -> Array:
     if convert.is_literal(value):
         raise DtypeError(f"{call}: value must be an array, not {type(value).__name__}")
     array = convert.array_of(call, "value", value)
+    if not isinstance(value, np.ndarray) and not _share(array, convert.array_of(call, "value", value)):
+        raise DtypeError(f"{call}: value must be an array, not {type(value).__name__}, whose memory NumPy cannot share")
     if dtype is not None and array.dtype != dtype:
         raise DtypeError(f"{call}: value.dtype = {array.dtype} must be {dtype}")
     if not array.flags.writeable:
@@ -69,6 +72,18 @@ def wrapped(value: Any, dtype: np.dtype[Any] | None) -> Array:
     if not array.dtype.isnative:
         raise TargetError(f"{call}: value is in foreign byte order ({array.dtype.str})")
     return array.view(np.ndarray)
+
+
+def pinned(array: Array) -> Any:
+    """What keeps anybody from resizing the memory behind ``array`` as long as it lives: NumPy refuses that for an owner with a weak reference."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return weakref.ref(array)
+
+
+def _share(one: Array, two: Array) -> bool:
+    """Whether two conversions of a value gave the same memory: they do unless each is a copy."""
+    return one.__array_interface__["data"] == two.__array_interface__["data"] or not one.size
 
 
 def fill(out: Array, initializer: Any, *, rows_at_a_time: int | None = None) -> None:
@@ -97,23 +112,17 @@ def fill(out: Array, initializer: Any, *, rows_at_a_time: int | None = None) -> 
 
 def _fitting(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], spread: bool = False) -> Array:
     """What an initializer gave, if it has the shape and does not lose its kind (floats do not become integers)."""
-    array = convert.array_of("initializer", "result", value)
+    literal = convert.is_literal(value)
+    if literal:
+        array = convert.updates_of("initializer", "result", value, dtype, convert=True)
+    else:
+        array = convert.array_of("initializer", "result", value)
     if array.shape != shape and not (spread and array.ndim == 0):
         raise ShapeError(f"initializer: result.shape = {array.shape} must be {shape}")
-    if not np.can_cast(array.dtype, dtype, "same_kind") and not convert.is_literal(value):
-        raise DtypeError(f"initializer: result.dtype = {array.dtype} does not become {dtype}")
-    if convert.is_literal(value):
-        return convert.updates_of("initializer", "result", value, dtype, convert=True)
-    return _held(array, dtype)
-
-
-def _held(array: Array, dtype: np.dtype[Any]) -> Array:
-    """``array`` in that dtype, if no integer wraps and no finite number becomes infinite."""
-    if array.dtype == dtype or not array.size or dtypes.kind(dtype) not in ("int", "uint", "float"):
+    if literal or array.dtype == dtype:
         return array
-    with np.errstate(all="ignore"):
-        out = array.astype(dtype)
-        lost = np.isfinite(array) & ~np.isfinite(out) if dtypes.kind(dtype) == "float" else (out != array) | ((out < 0) != (array < 0))
-    if np.any(lost):
-        raise ScalarRangeError(f"initializer: result holds {array.reshape(-1)[int(np.argmax(lost))]}, which {dtype} does not hold")
-    return out
+    if not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise DtypeError(f"initializer: result.dtype = {array.dtype} does not become {dtype}")
+    if dtypes.kind(dtype) in dtypes.KINDS.values():
+        return convert.in_range("initializer", "result", array, dtype)
+    return literals.unchanged("initializer", "result", array, dtype)

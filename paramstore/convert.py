@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .errors import DeviceError, DtypeError, ParameterCastError, ScalarRangeError, ShapeError
+from .errors import DeviceError, DtypeError, ParameterCastError, ParamstoreError, ScalarRangeError, ShapeError, TooLarge
 
-__all__ = ["a_bool", "array_of", "exactly", "is_literal", "plain", "indices_of", "scaled", "updates_of"]
+__all__ = ["a_bool", "array_of", "exactly", "in_range", "is_literal", "literal", "plain", "indices_of", "scaled", "short", "updates_of"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,26 +40,39 @@ def array_of(call: str, argument: str, value: Any, dtype: Any = None) -> Array:
     """
     if type(value) is np.ndarray and dtype is None:
         return value
-    if isinstance(value, np.ma.MaskedArray):
-        raise DtypeError(f"{call}: {argument} is a masked array; fill it first, its mask would be lost")
-    if hasattr(value, "__cuda_array_interface__") and getattr(value, "__array__", None) is None or type(value).__module__.startswith("cupy"):
-        raise DeviceError(f"{call}: {argument} is a {type(value).__name__} on a GPU, the call runs on the CPU; copy it over first")
-    if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
-        try:
-            return np.from_dlpack(value)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise DeviceError(f"{call}: {argument} cannot be read through DLPack: {error}") from error
     try:
-        found = np.asarray(value, dtype=dtype)
+        return _converted(call, argument, value, dtype)
+    except ParamstoreError:
+        raise
     except ValueError as error:
         raise ShapeError(f"{call}: {argument} is no regular array: {error}") from error
     except OverflowError as error:
         raise ScalarRangeError(f"{call}: {argument} does not fit into {dtype}: {error}") from error
-    except (TypeError, RuntimeError) as error:
-        raise DtypeError(f"{call}: {argument} of type {type(value).__name__} is no array: {error}") from error
-    if found.dtype == object and not is_literal(value) and not isinstance(value, np.ndarray):
-        if not hasattr(value, "__array__"):
-            raise DtypeError(f"{call}: {argument} of type {type(value).__name__} is no array")
+    except MemoryError as error:
+        raise TooLarge(f"{call}: {argument}: {error}") from error
+    except Exception as error:  # whatever the value's own methods raise
+        raise DtypeError(f"{call}: {argument} of type {type(value).__name__} is no array: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    return str(error) if type(error) is TypeError else f"{type(error).__name__}: {error}"
+
+
+def _converted(call: str, argument: str, value: Any, dtype: Any) -> Array:
+    if isinstance(value, np.ma.MaskedArray):
+        raise DtypeError(f"{call}: {argument} is a masked array; fill it first, its mask would be lost")
+    own = not isinstance(value, type) and hasattr(value, "__array__")  # a class has only its instances' methods
+    if hasattr(value, "__cuda_array_interface__") and getattr(value, "__array__", None) is None or type(value).__module__.startswith("cupy"):
+        raise DeviceError(f"{call}: {argument} is a {type(value).__name__} on a GPU, the call runs on the CPU; copy it over first")
+    if not own and hasattr(value, "__dlpack__") and not isinstance(value, type):
+        try:
+            return np.from_dlpack(value)
+        except Exception as error:
+            raise DeviceError(f"{call}: {argument} cannot be read through DLPack: {_told(error)}") from error
+    with np.errstate(all="ignore"):
+        found = np.asarray(value, dtype=dtype)
+    if found.dtype == object and not own and not is_literal(value) and not isinstance(value, np.ndarray):
+        raise DtypeError(f"{call}: {argument} of type {type(value).__name__} is no array")
     return found
 
 
@@ -95,9 +108,9 @@ def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | N
         DtypeError: bool, float or any other dtype.
     """
     literal = is_literal(value)
-    if literal and _holds_bool(value):
-        raise DtypeError(f"{call}: {argument} = {_short(value)} holds a bool, which is no index")
     array = _literal_array(call, argument, value) if literal else array_of(call, argument, value)
+    if literal and _holds_bool(value):
+        raise DtypeError(f"{call}: {argument} = {short(value)} holds a bool, which is no index")
     allowed = widths or ("int32", "int64")
     if literal and array.size == 0:
         array = array.astype(np.int64)
@@ -139,8 +152,8 @@ def updates_of(call: str, argument: str, value: Any, target: np.dtype[Any], *, c
         ScalarRangeError: a literal that the dtype cannot hold.
     """
     if is_literal(value):
-        return _literal(call, argument, value, target, ParameterCastError if convert else DtypeError)
-    if target.kind == "O" and not hasattr(value, "__array__"):  # any object is a cell of such a target
+        return literal(call, argument, value, target, ParameterCastError if convert else DtypeError)
+    if target.kind == "O" and (isinstance(value, type) or not hasattr(value, "__array__")):  # any object is a cell of such a target
         cell = np.empty((), object)
         cell[()] = value
         return cell
@@ -177,12 +190,13 @@ def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owne
     rises = array.dtype.newbyteorder("=") == target or _RANK.get(dtypes.kind(array.dtype), 9) <= _RANK.get(dtypes.kind(target), -1)
     if not rises:
         raise ParameterCastError(f"{call}: {argument}.dtype = {array.dtype} does not convert to {owner}.dtype = {target}")
-    with np.errstate(all="ignore"):
-        out = array.astype(target, order="C")
-        back = out.astype(array.dtype)
-    lost = ~((back == array) & _same_sign(out, array) | (array != array))
-    if lost.any():
-        bad = array.reshape(-1)[int(np.argmax(lost.reshape(-1)))]
+    out, bad = _ranged(array, target)
+    if bad is None:
+        with np.errstate(all="ignore"):
+            lost = ~((out.astype(array.dtype) == array) | (array != array))
+        if lost.any():
+            bad = array.reshape(-1)[int(np.argmax(lost.reshape(-1)))]
+    if bad is not None:
         raise ParameterCastError(f"{call}: {argument} of dtype {array.dtype} holds {bad}, which {owner}.dtype = {target} cannot hold exactly")
     return out
 
@@ -197,18 +211,46 @@ def scaled(call: str, argument: str, value: Any, factor_name: str, factor: Any, 
         return np.asarray(np.logical_and(values, by) if target.kind == "b" else np.multiply(values, by))
 
 
-def _same_sign(out: Array, array: Array) -> Any:
-    """Not so where an integer wrapped on its way between signed and unsigned; elsewhere equality has said enough."""
-    return (out < 0) == (array < 0) if out.dtype.kind in "iu" else True
+def _ranged(array: Array, target: np.dtype[Any]) -> tuple[Array, Any]:
+    """Numbers in the dtype ``target``, rounded; and one that it cannot hold: an integer that would wrap, a finite number that becomes infinite."""
+    if array.size and dtypes.kind(target) in ("int", "uint"):
+        low, high = dtypes.range_of(target)
+        least, most = int(array.min()), int(array.max())
+        if least < low or most > high:
+            return array, least if least < low else most
+    try:
+        numbers = array.astype(np.float64) if array.dtype == object and target.kind not in "iu" else array
+    except OverflowError:
+        return array, max(array.reshape(-1), key=abs)
+    with np.errstate(all="ignore"):
+        out = numbers.astype(target, order="C")
+        lost = np.isfinite(numbers) & ~np.isfinite(out) if numbers.dtype != object else np.False_
+    return out, numbers.reshape(-1)[int(np.argmax(lost.reshape(-1)))] if lost.any() else None
+
+
+def in_range(call: str, argument: str, array: Array, target: np.dtype[Any]) -> Array:
+    """Numbers in the dtype ``target``, rounded.
+
+    Raises:
+        ScalarRangeError: an integer would wrap, or a finite number become infinite.
+    """
+    out, bad = _ranged(array, target)
+    if bad is None:
+        return out
+    if dtypes.kind(target) in ("int", "uint"):
+        low, high = dtypes.range_of(target)
+        raise ScalarRangeError(f"{call}: {argument} holds {bad}, which is not in [{low}, {high}] of {target}")
+    raise ScalarRangeError(f"{call}: {argument} holds {short(bad)}, which is out of the range of {target}")
 
 
 _RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
 
 
-def _literal(call: str, argument: str, value: Any, target: np.dtype[Any], refused: type[DtypeError] = DtypeError) -> Array:
+def literal(call: str, argument: str, value: Any, target: np.dtype[Any], refused: type[DtypeError] = DtypeError) -> Array:
+    """A literal's array in the dtype ``target``; ``refused`` is raised for one of another kind."""
     kind = dtypes.kind(target)
     if kind not in _RANK:
-        return _text_literal(call, argument, value, target)
+        return literals.array_of(call, argument, value, target, refused)
     array = _literal_array(call, argument, value)
     if array.size == 0:
         return array.astype(target)
@@ -216,47 +258,13 @@ def _literal(call: str, argument: str, value: Any, target: np.dtype[Any], refuse
     if array.dtype == object and all(type(v) is int for v in array.reshape(-1)):
         own = "int"
     if own not in _RANK or _RANK[own] > _RANK[kind] or (kind == "bool" and own != "bool"):
-        raise refused(f"{call}: {argument} = {_short(value)} is no {target} ({own})")
-    if kind in ("int", "uint") and own != "bool":
-        low, high = dtypes.range_of(target)
-        least, most = int(array.min()), int(array.max())
-        if least < low or most > high:
-            bad = least if least < low else most
-            raise ScalarRangeError(f"{call}: {argument} holds {bad}, which is not in [{low}, {high}] of {target}")
-        return array.astype(target, order="C")
-    if array.dtype == object:
-        try:
-            array = array.astype(np.float64)
-        except OverflowError:
-            raise ScalarRangeError(f"{call}: {argument} = {_short(value)} is out of the range of {target}") from None
-    with np.errstate(all="ignore"):
-        out = array.astype(target, order="C")
-    wide = np.complex128 if kind == "complex" else np.float64
-    lost = ~np.isfinite(out.astype(wide)) & np.isfinite(array) if kind != "bool" else np.False_
-    if np.any(lost):
-        bad = array.reshape(-1)[int(np.argmax(np.reshape(lost, -1)))]
-        raise ScalarRangeError(f"{call}: {argument} holds {bad}, which is out of the range of {target}")
-    return out
+        raise refused(f"{call}: {argument} = {short(value)} is no {target} ({own})")
+    return in_range(call, argument, array, target)
 
 
-def _text_literal(call: str, argument: str, value: Any, target: np.dtype[Any]) -> Array:
-    """Literals for strings, objects, records and times."""
-    if target.kind in "US":
-        array = array_of(call, argument, value)
-        if array.size and array.dtype.kind != target.kind:
-            raise DtypeError(f"{call}: {argument} = {_short(value)} is no {target}")
-        if array.size and array.dtype.itemsize > target.itemsize:
-            raise ScalarRangeError(f"{call}: {argument} = {_short(value)} is longer than {target} holds")
-        return array.astype(target)
-    if target.kind == "T":
-        array = array_of(call, argument, value)
-        if array.size and array.dtype.kind not in "UT":
-            raise DtypeError(f"{call}: {argument} = {_short(value)} is no {target}")
-    return plain(array_of(call, argument, value, dtype=target))
-
-
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+from . import literals  # noqa: E402  (which needs this module)

@@ -6,10 +6,13 @@ import contextlib
 import contextvars
 import os
 from collections.abc import Iterator
+from typing import TypeVar
 
-from .errors import DtypeError
+from .errors import ArgumentError, DtypeError
 
-__all__ = ["deterministic", "set_deterministic", "is_deterministic", "mode"]
+__all__ = ["deterministic", "set_deterministic", "is_deterministic", "mode", "within"]
+
+Value = TypeVar("Value")
 
 # On the CPU keeping the order costs next to nothing, so it is always kept.
 _ALWAYS_ORDERED = frozenset({"cpu"})
@@ -21,6 +24,23 @@ def _a_bool(call: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise DtypeError(f"{call}: enabled = {value!r} must be a bool, not {type(value).__name__}")
     return value
+
+
+@contextlib.contextmanager
+def within(call: str, variable: contextvars.ContextVar[Value], value: Value) -> Iterator[None]:
+    """Gives a context variable a value for the length of a block.
+
+    Raises:
+        ArgumentError: the block ends in another context than it began in, as that of a generator may that another task closes.
+    """
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        try:
+            variable.reset(token)
+        except ValueError as error:
+            raise ArgumentError(f"{call}: the block must end in the thread, async task and context in which it began") from error
 
 
 def set_deterministic(enabled: bool) -> None:
@@ -40,11 +60,8 @@ def deterministic(enabled: bool = True) -> Iterator[None]:
     ...     is_deterministic()
     True
     """
-    token = _here.set(_a_bool("deterministic", enabled))
-    try:
+    with within("deterministic", _here, _a_bool("deterministic", enabled)):
         yield
-    finally:
-        _here.reset(token)
 
 
 def is_deterministic() -> bool:

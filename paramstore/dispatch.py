@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import bounds as rule
-from . import ops, registry
+from . import ops, picking, registry
 from .normalize import Call
 from .registry import Fault, Kernel
 
@@ -48,7 +48,7 @@ def _run_unchecked(call: Call, kernel: Kernel) -> tuple[str, int, int] | None:
     if inside.all():
         kernel.function(data, ids, updates)
     elif not gather:
-        kernel.function(data, ids[inside], updates[inside])
+        kernel.function(data, ids[inside], picking.taken(updates, (np.flatnonzero(inside),)))
     else:
         if inside.any():
             kernel.function(data, np.where(inside, ids, 0), updates)

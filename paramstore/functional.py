@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import batched, convert, dispatch, normalize, ops
+from . import batched, convert, dispatch, normalize, ops, shortcuts
 from .convert import Array
 from .errors import TooLarge
 from .normalize import Call
@@ -74,6 +74,9 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, *, bounds: str = "raise")
 
 def into_zeros(name: str, indices: Any, updates: Any, shape: Any, **rules: Any) -> Array:
     """`scatter_nd` under any name, with a frontend's other rules for `normalize.nd`."""
+    found = shortcuts.zeros("add", indices, updates, shape, rules.get("bounds", "raise"), rules.get("wrap", False), rules.get("widths"))
+    if found is not None:
+        return found
     sizes = normalize.shape_of(name, shape)
     values = convert.array_of(name, "updates", updates)
     dtype = values.dtype.newbyteorder("=") if not values.dtype.isnative else values.dtype
@@ -98,13 +101,35 @@ def _tensor_scatter(name: str, op: str, input_x: Any, indices: Any, updates: Any
 
 
 def into_copy(
-    form: Callable[..., Call], name: str, op: str, data: Any, indices: Any, updates: Any, *, target: str, convert_updates: bool = False, **rules: Any
+    form: Callable[..., Call],
+    name: str,
+    op: str,
+    data: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    target: str,
+    convert_updates: bool = False,
+    short_cut: bool = True,
+    **rules: Any,
 ) -> Array:
-    """A scatter into a copy of ``data``, in the normal form ``form`` and with any of its rules, for the frontends."""
+    """A scatter into a copy of ``data``, in the normal form ``form`` and with any of its rules, for the frontends.
+
+    Args:
+        short_cut: whether the native short cut may be tried: False where a rule changes what arrays that fit do.
+    """
+    if short_cut and form in _SHORT:
+        axis = rules.get("axis", 0) if form is normalize.elements else None
+        wrap = rules.get("wrap", form is normalize.elements)
+        found = shortcuts.copied(op, data, indices, updates, axis, rules.get("bounds", "raise"), wrap, rules.get("widths"))
+        if found is not None:
+            return found
     out = copied(name, target, data)
     dispatch.run(form(name, op, out, indices, updates, target=target, convert_updates=convert_updates, **rules))
     return out
 
+
+_SHORT = (normalize.nd, normalize.elements)
 
 _DOC = """A copy of ``input_x`` with updates applied at index tuples. {doc}
 
@@ -233,6 +258,10 @@ def gather(params: Any, indices: Any, axis: int = 0, *, bounds: str = "raise") -
     >>> gather([[1, 2], [3, 4], [5, 6]], [2, 0]).tolist()
     [[5, 6], [1, 2]]
     """
+    if type(axis) is int and axis == 0:
+        out = shortcuts.gathered(params, indices, bounds, False, None)
+        if out is not None:
+            return out
     return batched.gather("gather", params, indices, axis, bounds=bounds)
 
 
@@ -254,9 +283,7 @@ def gather_nd(params: Any, indices: Any, *, bounds: str = "raise") -> Array:
     >>> gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]]).tolist()
     [3, 2]
     """
-    name = "gather_nd"
-    data = convert.plain(convert.array_of(name, "params", params))
-    return batched.gathered(normalize.nd(name, "gather", data, indices, None, bounds=bounds, target="params", least_rank=1))
+    return batched.gather_nd("gather_nd", params, indices, bounds=bounds)
 
 
 def gather_elements(data: Any, indices: Any, axis: int = 0, *, bounds: str = "raise") -> Array:

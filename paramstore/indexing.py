@@ -106,5 +106,5 @@ def _axes_of(name: str, items: list[Any], shape: tuple[int, ...]) -> int:
 def _is_mask(name: str, item: Any) -> bool:
     try:
         return np.asarray(item).dtype.kind == "b"
-    except ValueError as error:  # lists of unequal lengths
-        raise IndexFormError(f"{name}: indices: {error}") from None
+    except Exception as error:  # lists of unequal lengths; whatever the item's own methods raise
+        raise IndexFormError(f"{name}: indices: {error}") from error

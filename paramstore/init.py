@@ -6,6 +6,7 @@ of the chunks. An initializer may be used for many tables; each one starts at th
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -60,17 +61,31 @@ def ones() -> Initializer:
 
 
 def _number(call: str, argument: str, value: Any) -> float:
-    if isinstance(value, (bool, complex, str)) or not np.isscalar(value) or not np.isfinite(value):
+    try:
+        plain = np.isscalar(value) and not isinstance(value, (bool, np.bool_, complex, np.complexfloating, str, bytes))
+        number = float(value) if plain else np.nan
+    except (TypeError, ValueError, OverflowError):  # a date; a number past every float
+        number = np.nan
+    if not np.isfinite(number):
         raise ArgumentError(f"{call}: {argument} = {value!r} must be a finite number")
-    return float(value)  # type: ignore[arg-type]
+    return number
+
+
+def _seed(call: str, value: Any) -> int | None:
+    try:
+        seed = None if value is None or isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        seed = None
+    if value is not None and (seed is None or seed < 0):
+        raise ArgumentError(f"{call}: seed = {value!r} must be a non-negative integer or None")
+    return seed
 
 
 def _random(call: str, text: str, seed: int | None, draw: Callable[[np.random.Generator, tuple[int, ...], Any], Array]) -> Initializer:
-    if seed is not None and (isinstance(seed, bool) or not hasattr(type(seed), "__index__") or seed.__index__() < 0):
-        raise ArgumentError(f"{call}: seed = {seed!r} must be a non-negative integer or None")
+    start = _seed(call, seed)
 
     def fresh() -> Fill:
-        stream = np.random.Generator(np.random.PCG64(seed))
+        stream = np.random.Generator(np.random.PCG64(start))
 
         def rows(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
             if dtypes.kind(dtype) != "float":

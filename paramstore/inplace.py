@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import bounds as rule
-from . import convert, dispatch, normalize, ops, registry
-from .backends import cpu
+from . import convert, dispatch, normalize, ops, shortcuts
 from .errors import DtypeError
 
 if TYPE_CHECKING:
@@ -51,26 +49,35 @@ def apply(
         form: the normal form, where it is neither `normalize.rows` nor `normalize.nd`.
         rules: a frontend's other rules for the normal form.
     """
-    convert.a_bool(name, "use_locking", use_locking)
     if refuse_zero:
         rules["refuse_zero"] = True
         short_cut = type(updates) is np.ndarray and bool(updates.all())
-    with p.lock if use_locking else nullcontext():
-        if nd or form or not short_cut or not done_natively(op, p._array, p._dtype_name, indices, updates, bounds):
-            form = form or (normalize.nd if nd else normalize.rows)
-            dispatch.run(form(name, op, p._array, indices, updates, bounds=bounds, **rules))
+    if use_locking is False:
+        if short_cut and form is None and at_once(op, p, indices, updates, nd, bounds, rules.get("widths")):
+            return p
+        lock: Any = nullcontext()
+    else:
+        convert.a_bool(name, "use_locking", use_locking)
+        lock = p.lock
+    with lock:
+        if use_locking and short_cut and form is None and at_once(op, p, indices, updates, nd, bounds, rules.get("widths")):
+            return p
+        form = form or (normalize.nd if nd else normalize.rows)
+        dispatch.run(form(name, op, p._array, indices, updates, bounds=bounds, **rules))
         p._changed()
     return p
 
 
-def done_natively(op: str, x: Any, dtype: str, indices: Any, updates: Any, bounds: str = "raise") -> bool:
-    """The native kernel at once, for arguments that need no conversion; False where the general path must look (and say what is wrong).
-
-    An array that is read-only, unaligned, byte-swapped or not C-contiguous is left to the general path.
-    """
-    if cpu.fast_rows is None or not registry.is_native(op, dtype) or not isinstance(bounds, str) or bounds not in rule.BOUNDS:
-        return False
-    return cpu.fast_rows(cpu.OP_NUMBERS[op], x, indices, updates, rule.BOUNDS[bounds]) is None
+def at_once(op: str, p: Parameter, indices: Any, updates: Any, nd: bool = False, bounds: Any = "raise", widths: Any = None) -> bool:
+    """Whether the call needed no conversion, and has been done; see `shortcuts`. A frontend may ask before it looks at its own rules."""
+    if (
+        shortcuts.nd(op, p._array, p._dtype_name, indices, updates, bounds, False, widths)
+        if nd
+        else shortcuts.rows(op, p._array, p._dtype_name, indices, updates, bounds)
+    ):
+        p._changed()
+        return True
+    return False
 
 
 _FORMULA = {
@@ -121,6 +128,7 @@ class InplaceScatter:
 
     op: str = ""
     nd: bool = False
+    target: type[Any]  # Parameter; that module imports this one
 
     def __init_subclass__(cls, op: str = "", nd: bool = False) -> None:
         if op:
@@ -132,9 +140,7 @@ class InplaceScatter:
         self.use_locking = convert.a_bool(self.name, "use_locking", use_locking)
 
     def __call__(self, input_x: Parameter, indices: Any, updates: Any, *, bounds: str = "raise") -> Parameter:
-        from .parameter import Parameter
-
-        if not isinstance(input_x, Parameter):
+        if not isinstance(input_x, self.target):
             raise DtypeError(f"{self.name}: input_x must be a Parameter, not {type(input_x).__name__}")
         return apply(self.name, self.op, input_x, indices, updates, nd=self.nd, use_locking=self.use_locking, bounds=bounds)
 

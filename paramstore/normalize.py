@@ -76,8 +76,8 @@ def axis_of(call: str, axis: Any, rank: int) -> int:
         raise DtypeError(f"{call}: axis = {axis!r} must be an integer")
     try:
         value = axis.__index__()
-    except TypeError:  # an array with dimensions
-        raise DtypeError(f"{call}: axis = {axis!r} must be an integer") from None
+    except Exception as error:  # an array with dimensions; whatever the value's own method raises
+        raise DtypeError(f"{call}: axis = {axis!r} must be an integer") from error
     if not -rank <= value < rank:
         raise ShapeError(f"{call}: axis = {value} is not in [{-rank}, {rank})")
     return int(value) % rank
@@ -89,14 +89,14 @@ def shape_of(call: str, shape: Any) -> tuple[int, ...]:
         shape = (shape,)
     try:
         sizes = tuple(shape)
-    except TypeError:
-        raise DtypeError(f"{call}: shape = {shape!r} must be a sequence of integers") from None
+    except Exception as error:
+        raise DtypeError(f"{call}: shape = {shape!r} must be a sequence of integers") from error
     if any(isinstance(s, (bool, np.bool_)) or not hasattr(type(s), "__index__") for s in sizes):
         raise DtypeError(f"{call}: shape = {shape!r} must hold integers only")
     try:
         out = tuple(s.__index__() for s in sizes)
-    except TypeError:  # rows of an array with more than one dimension
-        raise DtypeError(f"{call}: shape = {shape!r} must hold integers only") from None
+    except Exception as error:  # rows of an array with more than one dimension
+        raise DtypeError(f"{call}: shape = {shape!r} must hold integers only") from error
     if any(s < 0 for s in out):
         raise ShapeError(f"{call}: shape = {out} has a negative size")
     if len(out) > 64 or prod(max(s, 1) for s in out) >= 2**60:
@@ -210,6 +210,7 @@ def nd(
     target: str = "x",
     least_rank: int = 2,
     least_depth: int = 0,
+    least_target_rank: int = 0,
     column: bool = False,
     broadcast: bool = False,
 ) -> Call:
@@ -222,6 +223,8 @@ def nd(
     """
     code = rule.code(name, bounds)
     check_op(name, op, x.dtype)
+    if x.ndim < least_target_rank:
+        raise ShapeError(f"{name}: {target}.shape = {x.shape} must have at least one dimension")
     tuples, original = convert.indices_of(name, "indices", indices, widths)
     if column and tuples.ndim == 1:
         tuples = tuples.reshape(-1, 1)

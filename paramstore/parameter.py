@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import buffers, convert, dtypes, functional, inplace, normalize
+from . import buffers, convert, dtypes, functional, inplace, locks, normalize
 from .convert import Array
+from .counter import Counter
 from .errors import ArgumentError, DtypeError, ShapeError, TargetError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Parameter:
     [[0.0, 0.0], [4.0, 6.0]]
     """
 
-    __slots__ = ("__weakref__", "_array", "_count_lock", "_device", "_dtype_name", "_home", "_name", "_shared", "_states", "_version", "lock", "trainable")
+    __slots__ = ("__weakref__", "_array", "_changed", "_count", "_device", "_dtype_name", "_home", "_name", "_pin", "_shared", "_states", "lock", "trainable")
 
     def __init__(
         self, value: Any, name: str = "", *, dtype: Any = None, device: str = "cpu", trainable: bool = True, copy: bool = True
@@ -58,13 +58,13 @@ class Parameter:
         self._device = buffers.device_named("Parameter", device)
         wanted = None if dtype is None else dtypes.resolve("Parameter", dtype)
         self._array: Array = buffers.copied(value, wanted) if copy else buffers.wrapped(value, wanted)
+        self._pin = buffers.pinned(self._array)
         self._shared = not copy
         self._dtype_name = dtypes.name(self._array.dtype)
-        self._version = 0
         self._home: weakref.ref[ParamStore] | None = None
         self._states: dict[str, State] = {}  # of optimizers, by their names
-        self._count_lock = threading.Lock()
-        self.lock = threading.RLock()
+        self._counted(0)
+        self.lock = locks.made()
 
     @classmethod
     def _adopt(cls, array: Array, name: str, trainable: bool = True) -> Parameter:
@@ -109,7 +109,7 @@ class Parameter:
     @property
     def version(self) -> int:
         """How many in-place calls have completed. Writes through `value` are not counted."""
-        return self._version
+        return self._count.value
 
     def __len__(self) -> int:
         if not self.shape:
@@ -122,15 +122,15 @@ class Parameter:
 
     def __repr__(self) -> str:
         frozen = "" if self.trainable else ", trainable=False"
-        return f"Parameter({self._name!r}, shape={self.shape}, dtype={self.dtype}, device={self._device!r}, version={self._version}{frozen})"
+        return f"Parameter({self._name!r}, shape={self.shape}, dtype={self.dtype}, device={self._device!r}, version={self.version}{frozen})"
 
     def _store(self) -> ParamStore | None:
         """The store that it is in; the last one, if several."""
         return self._home() if self._home is not None else None
 
-    def _changed(self) -> None:
-        with self._count_lock:
-            self._version += 1
+    def _counted(self, version: int) -> None:
+        self._count = Counter(version)
+        self._changed = self._count.step
 
     # -- reading ----------------------------------------------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ class Parameter:
             new = buffers.empty("resize", shape, self.dtype)
             buffers.fill(new[kept:], initializer)
             new[:kept] = self._array[:kept]
-            self._array = new
+            self._array, self._pin = new, buffers.pinned(new)
             self._changed()
             for state in list(self._states.values()):
                 state.resize(shape[0])
@@ -254,19 +254,29 @@ class Parameter:
     # -- copies -----------------------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Parameter:
-        return _rebuilt(*self.__reduce__()[1])
+        return _rebuilt(type(self), self.read(), self._name, self.trainable, self.version)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if not self._holds_objects():
+            twin = self.__copy__()
+            memo[id(self)] = twin
+            return twin
         import copy
 
-        value = copy.deepcopy(self.read(), memo) if self.dtype.hasobject and self.dtype.kind != "T" else self.read()
-        twin = type(self)(value, self._name, trainable=self.trainable)
-        twin._version = self._version
-        memo[id(self)] = twin
+        twin = memo[id(self)] = _rebuilt(*self.__reduce__()[1])  # known before its objects are copied: they may lead back to it
+        twin._array[...] = copy.deepcopy(self.read(), memo)
         return twin
 
+    def _holds_objects(self) -> bool:
+        return self.dtype.hasobject and self.dtype.kind != "T"
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self.read(), self._name, self.trainable, self._version)
+        rest = (self._name, self.trainable, self.version)
+        if not self._holds_objects():
+            return _rebuilt, (type(self), self.read(), *rest)
+        return _rebuilt, (type(self), np.zeros(self.shape, self.dtype), *rest), self.read()  # as above
+
+    def __setstate__(self, objects: Array) -> None:
+        self._array[...] = objects
 
     # fmt: off
     scatter_add: Callable[..., Parameter] = inplace.method("scatter_add", "add")
@@ -288,8 +298,9 @@ class Parameter:
 
 def _rebuilt(cls: type[Parameter], value: Array, name: str, trainable: bool, version: int) -> Parameter:
     p = cls(value, name, trainable=trainable)
-    p._version = version
+    p._counted(version)
     return p
 
 
 Variable = Parameter
+inplace.InplaceScatter.target = Parameter

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import threading
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from . import determinism, dtypes, ops
+from . import determinism, dtypes, locks, ops
 from .errors import ArgumentError, MissingKernel
 
 __all__ = ["Fault", "Kernel", "Explanation", "KernelTable", "register", "unregister", "find", "kernels", "explain", "only"]
@@ -91,11 +91,11 @@ class Explanation:
         return f"{self.request}: {self.kernel.name if self.kernel else 'no kernel'} ({self.reason})"
 
 
-_lock = threading.Lock()
+_lock = locks.made()
 _table: dict[tuple[str, str, str, str, str], list[Kernel]] = {}
 _forced: contextvars.ContextVar[str | None] = contextvars.ContextVar("paramstore_only", default=None)
 _found: dict[tuple[str, str, str, str, str, str | None], Kernel] = {}  # what `find` answered; emptied by every change
-_native: set[tuple[str, str]] = set()  # the (op, dtype) whose rows kernel on the CPU is the extension's own, for the short-cut
+_native: set[tuple[str, str]] = set()  # the (op, dtype) whose kernels on the CPU are the extension's own, for the short cuts
 
 
 def register(
@@ -163,14 +163,21 @@ def unregister(backend: str) -> int:
 def _changed() -> None:
     _found.clear()
     _native.clear()
-    for (op, layout, dtype, device, mode), row in _table.items():
-        if layout == "rows" and device == "cpu" and mode == "ordered" and row and row[0].backend == "cpu":
-            if not _table.get((op, layout, dtype, device, "fast")):
-                _native.add((op, dtype))
+    if all(_is_native("flatten", "tuples", index) for index in ("int32", "int64")):
+        _native.update((op, dtype) for op, layout, dtype, *_ in _table if _is_native(op, "rows", dtype) and _is_native(op, "elements", dtype))
+
+
+def _is_native(op: str, layout: str, dtype: str) -> bool:
+    ordered, fast = (_table.get((op, layout, dtype, "cpu", mode)) for mode in ("ordered", "fast"))
+    return bool(ordered and ordered[0].backend == "cpu" and not fast)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_changed)  # another thread may have been at it
 
 
 def is_native(op: str, dtype: str) -> bool:
-    """Whether the extension's own kernel is the one that a rows call on the CPU takes in this context."""
+    """Whether the extension's own kernels are those that a call on the CPU takes in this context."""
     return (op, dtype) in _native and _forced.get() in (None, "cpu")
 
 
@@ -283,8 +290,5 @@ def only(backend: str) -> Iterator[None]:
     if not any(k.backend == backend for row in list(_table.values()) for k in row):
         known = sorted({k.backend for row in list(_table.values()) for k in row})
         raise ArgumentError(f"only: no backend {backend!r}; known: {', '.join(known)}")
-    token = _forced.set(backend)
-    try:
+    with determinism.within("only", _forced, backend):
         yield
-    finally:
-        _forced.reset(token)

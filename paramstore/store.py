@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from . import buffers, dtypes, normalize
+from . import buffers, dtypes, locks, normalize
 from .errors import ArgumentError, DtypeError, NameInUse, UnknownName
+from .making import Making
 from .parameter import Parameter
 
 __all__ = ["ParamStore", "Scope"]
 
 
-def _checked_name(call: str, name: Any) -> str:
-    """A name is segments joined by "/"; none is empty, "." or "..", and there are no control characters."""
+def _text(call: str, name: str) -> str:
     if not isinstance(name, str):
         raise DtypeError(f"{call}: name = {name!r} must be a str, not {type(name).__name__}")
-    if any(part in ("", ".", "..") for part in name.split("/")) or not name.isprintable() or "\\" in name:
+    return name
+
+
+def _checked_name(call: str, name: str) -> str:
+    """A name is segments joined by "/"; none is empty, "." or "..", and there are no control characters."""
+    if any(part in ("", ".", "..") for part in _text(call, name).split("/")) or not name.isprintable() or "\\" in name:
         raise ArgumentError(f"{call}: name = {name!r} must be segments joined by '/', none empty, '.' or '..', all printable")
     return name
 
@@ -36,9 +40,9 @@ class ParamStore:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = locks.made()
         self._params: dict[str, Parameter] = {}
-        self._pending: dict[str, tuple[threading.Event, int]] = {}  # being made, and by which thread
+        self._pending: dict[str, Making] = {}
 
     def create(
         self, name: str, shape: Any, dtype: Any = "float32", *, initializer: Any = None, device: str = "cpu", trainable: bool = True
@@ -85,24 +89,21 @@ class ParamStore:
         finally:
             with self._lock:
                 del self._pending[name]
-            mine.set()
+            mine.end()
         return made
 
-    def _claim(self, call: str, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], reuse: bool) -> Parameter | threading.Event:
-        """The existing Parameter, or an Event that marks the name as being made by this thread."""
+    def _claim(self, call: str, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], reuse: bool) -> Parameter | Making:
+        """The existing Parameter, or what marks the name as being made by this thread."""
         while True:
             with self._lock:
                 existing = self._params.get(name)
-                other = self._pending.get(name)
+                other = self._maker(name)
                 if existing is None and other is None:
-                    mine = threading.Event()
-                    self._pending[name] = mine, threading.get_ident()
+                    mine = self._pending[name] = Making()
                     return mine
             if existing is None:
                 assert other is not None
-                if other[1] == threading.get_ident():
-                    raise NameInUse(f"{call}: {name!r} is being made by this very thread; its initializer must not ask for it")
-                other[0].wait()
+                other.wait(call, name)
                 continue
             same = existing.shape == shape and existing.dtype == dtype
             if reuse and same:
@@ -111,6 +112,11 @@ class ParamStore:
             raise NameInUse(
                 f"{call}: {name!r} exists with {has}" + ("; use get_or_create" if same else f", not shape {shape} and dtype {dtype}")
             )
+
+    def _maker(self, name: str) -> Making | None:
+        """Who is making that name; one that has ended but is still entered was lost in a fork."""
+        found = self._pending.get(name)
+        return None if found is None or found.ended else found
 
     def add(self, parameter: Parameter, name: str | None = None) -> Parameter:
         """Enters an existing Parameter, under its own name or another, which becomes its name.
@@ -122,7 +128,7 @@ class ParamStore:
             raise DtypeError(f"add: parameter must be a Parameter, not {type(parameter).__name__}")
         key = _checked_name("add", parameter.name if name is None else name)
         with self._lock:
-            if key in self._pending or self._params.get(key, parameter) is not parameter:
+            if self._maker(key) is not None or self._params.get(key, parameter) is not parameter:
                 raise NameInUse(f"add: {key!r} exists")
             if any(held is parameter and other != key for other, held in self._params.items()):
                 raise NameInUse(f"add: the Parameter is in this store already, as {parameter.name!r}")
@@ -134,11 +140,11 @@ class ParamStore:
     def get(self, name: str, default: Any = None) -> Any:
         """The Parameter of that name, or ``default``."""
         with self._lock:
-            return self._params.get(name, default)
+            return self._params.get(_text("get", name), default)
 
     def __getitem__(self, name: str) -> Parameter:
         with self._lock:
-            found = self._params.get(name)
+            found = self._params.get(_text("store[name]", name))
         if found is None:
             raise UnknownName(f"store[{name!r}]: there is no such Parameter; there are {len(self)}")
         return found
@@ -150,7 +156,7 @@ class ParamStore:
             UnknownName: there is none of that name.
         """
         with self._lock:
-            if self._params.pop(name, None) is None:
+            if self._params.pop(_text("delete", name), None) is None:
                 raise UnknownName(f"delete: {name!r}: there is no such Parameter")
 
     __delitem__ = delete
@@ -189,7 +195,7 @@ class ParamStore:
 
     def __contains__(self, name: object) -> bool:
         with self._lock:
-            return name in self._params
+            return isinstance(name, str) and name in self._params
 
     def __len__(self) -> int:
         return len(self._params)

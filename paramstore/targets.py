@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import bounds as rule
-from . import dispatch, dtypes, inplace
+from . import dispatch, dtypes, picking, shortcuts
 from .convert import Array
 from .errors import DtypeError, TargetError
 from .normalize import Call
@@ -101,22 +101,21 @@ class Touched:
         updates = call.updates.reshape(ids.size, width)
         inside = ids >= 0
         if not inside.all():
-            ids, updates = ids[inside], updates[inside]
+            ids, updates = ids[inside], picking.taken(updates, (np.flatnonzero(inside),))
         # The indexed axes are the first ones, as many as count the rows.
         lead = next(k for k in range(x.ndim + 1) if prod(x.shape[:k]) == count and prod(x.shape[k:]) == width)
         found, self.ids = np.unique(ids, return_inverse=True)
         self.where = np.unravel_index(found, x.shape[:lead]) if lead else (np.zeros(len(found), np.int64),)
         self.base = x if lead else x[None]
-        self.rows = np.empty((len(found), *x.shape[lead:]), call.data.dtype)
-        self.rows[...] = self.base[self.where]
-        self.rows = self.rows.reshape(len(found), width)
+        rows_there = picking.taken(self.base, self.where)
+        self.rows = np.ascontiguousarray(rows_there, call.data.dtype).reshape(len(found), width)
         call.layout, call.data, call.ids, call.updates = "rows", self.rows, self.ids, updates
         call.bounds, call.wrap = rule.DROP, False
         self.call = call
 
     def put_back(self) -> None:
         """Writes the rows to where they came from."""
-        self.base[self.where] = self.rows.reshape(len(self.rows), *self.base.shape[len(self.where) :])
+        picking.put(self.base, self.where, self.rows.reshape(len(self.rows), *self.base.shape[len(self.where) :]))
 
 
 def scatter(name: str, op: str, x: Target, form: Form, *arguments: Any, target: str = "x", short_cut: bool = False, **rules: Any) -> Target:
@@ -150,17 +149,13 @@ def scatter(name: str, op: str, x: Target, form: Form, *arguments: Any, target: 
 
 def _done_natively(op: str, x: Any, indices: Any, updates: Any) -> bool:
     if isinstance(x, Parameter):
-        if inplace.done_natively(op, x._array, x._dtype_name, indices, updates):
+        if shortcuts.rows(op, x._array, x._dtype_name, indices, updates):
             x._changed()
             return True
         return False
     if type(x) is not np.ndarray:
         return False
-    dtype = _NAMES.get(x.dtype) or _NAMES.setdefault(x.dtype, dtypes.name(x.dtype))
-    return inplace.done_natively(op, x, dtype, indices, updates)
-
-
-_NAMES: dict[np.dtype[Any], str] = {}  # NumPy makes a dtype's name anew each time
+    return shortcuts.rows(op, x, dtypes.name(x.dtype), indices, updates)
 
 
 def changed(x: Any) -> None:

@@ -3,8 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 _HERE = str(Path(__file__).resolve().parent)
 if _HERE not in sys.path:
     sys.path.insert(0, _HERE)
+
+
+@pytest.fixture
+def often_switching() -> Iterator[None]:
+    """Frequent switches between threads; afterwards the interval and the thread count are as they were."""
+    import paramstore as ps
+
+    interval, threads = sys.getswitchinterval(), ps.get_num_threads()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+    ps.set_num_threads(threads)
+
+
+@pytest.fixture
+def plans_as_before() -> Iterator[None]:
+    """Afterwards the thread count is as it was, and no plan is forced."""
+    import drawn
+
+    import paramstore as ps
+
+    before = ps.get_num_threads()
+    yield
+    ps.set_num_threads(before)
+    if drawn.FORCE:
+        drawn.FORCE(-1)

@@ -169,8 +169,8 @@ def calls() -> dict[str, Callable[[], Array]]:
 
     rows("rows, owners", "add", "float32", (R, W), N)
     rows("rows, owners, some dropped", "max", "float16", (R, W), 2 * N, "drop")
-    rows("rows, streams", "add", "float32", (8 * N, 40), N)
-    rows("rows, streams, some dropped", "mul", "int16", (N, 40), N, "drop")
+    rows("rows, buckets", "add", "float32", (8 * N, 40), N)
+    rows("rows, buckets, some dropped", "mul", "int16", (N, 40), N, "drop")
     rows("rows, columns", "mul", "float64", (5, 3000), 40)
     rows("rows, columns, some clipped", "sub", "complex64", (5, 3000), 40, "clip")
     rows("rows, divisors", "div", "int32", (R, W), N)

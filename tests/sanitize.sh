@@ -135,11 +135,11 @@ address() {
     stage "the extension is there" present
     canary outside heap-buffer-overflow
     canary overflow "signed integer overflow"
-    local kernel_tests=(tests/test_matrix.py tests/test_properties.py tests/test_memory.py tests/test_threads.py)
+    local kernel_tests=(tests/test_matrix.py tests/test_properties*.py tests/test_memory.py tests/test_threads_*.py)
     stage "kernel tests" tests "${kernel_tests[@]}"
     # Without the test that starts others of these anew under each instruction set.
     PARAMSTORE_ISA=baseline stage "kernel tests, PARAMSTORE_ISA=baseline" \
-        tests "${kernel_tests[@]:0:3}" --deselect tests/test_properties.py::test_other_instruction_sets
+        tests tests/test_matrix.py tests/test_properties*.py tests/test_memory.py --deselect tests/test_properties_sizes.py::test_other_instruction_sets
 }
 
 thread() {

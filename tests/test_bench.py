@@ -35,7 +35,7 @@ def tiny(w: Workload) -> Workload:
 def test_row_is_well_formed(w):
     assert w.form in FORMS and w.ids in DISTRIBUTIONS and w.group in GROUPS
     assert set(w.peers) <= set(PEERS)
-    assert w.op in ps.ops.OPS or w.form in ("gather", "frontend")
+    assert w.op in ps.ops.OPS or w.form in ("gather", "frontend", "optim")
     small = tiny(w)
     a = build(small)
     assert a.table.shape == small.table and a.table.dtype == w.dtype

@@ -1,6 +1,7 @@
 """The order mode: context, setter and environment variable, and that nothing serves `ordered` out of order."""
 
 import asyncio
+import contextvars
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 import paramstore as ps
 from paramstore import determinism, registry
-from paramstore.errors import DtypeError, MissingKernel
+from paramstore.errors import ArgumentError, DtypeError, MissingKernel
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +146,17 @@ def test_the_same_bits_at_any_thread_count(backend, dtype):
                     assert ps.Parameter(start).scatter_add(ids, updates).numpy().tobytes() == expected.tobytes()
     finally:
         ps.set_num_threads(before)
+
+
+@pytest.mark.parametrize("block", [ps.deterministic, lambda: registry.only("reference")], ids=["deterministic", "only"])
+def test_a_block_that_another_context_ends(block):
+    def generator():
+        with block():
+            yield
+
+    opened = generator()
+    context = contextvars.copy_context()
+    context.run(next, opened)
+    with pytest.raises(ArgumentError, match="must end in the thread, async task and context in which it began"):
+        opened.close()
+    assert not ps.is_deterministic()

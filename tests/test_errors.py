@@ -235,3 +235,62 @@ def test_a_bool_among_the_indices():
         with pytest.raises(DtypeError, match="holds a bool"):
             p.scatter_add(ids, np.ones(np.shape(ids)))
     assert not p.numpy().any()
+
+
+class Faulty:
+    """Something whose protocol methods raise."""
+
+    def __init__(self, error, method="__array__"):
+        self.error, self.method = error, method
+
+    def __getattr__(self, name):
+        if name == self.__dict__.get("method"):
+
+            def fail(*args, **options):
+                raise self.error
+
+            return fail
+        raise AttributeError(name)
+
+
+@every
+@pytest.mark.parametrize("method", ["__array__", "__dlpack__"])
+@pytest.mark.parametrize("error", [KeyError("k"), OSError("no file"), ZeroDivisionError("z"), StopIteration(), AttributeError("a"), AssertionError("b"), MemoryError("m"), ValueError("v")], ids=repr)
+def test_values_whose_own_methods_raise(case, error, method):
+    for place in range(2):
+        if place and case.update_shape is None:
+            continue
+        args = [case.indices(0, 1, 2), case.updates()]
+        args[1 - place if case.update_shape is not None else 0] = Faulty(error, method)
+        data = table()
+        target = ps.Parameter(data) if case.inplace else data
+        with pytest.raises(ParamstoreError) as caught:
+            case.call(target, *args)
+        assert caught.value.__cause__ is error and np.asarray(target).tobytes() == table().tobytes()
+
+
+def test_an_interrupt_passes_through():
+    for method in ("__array__", "__dlpack__"):
+        with pytest.raises(KeyboardInterrupt):
+            ps.gather(table(), Faulty(KeyboardInterrupt(), method))
+
+
+@pytest.mark.parametrize("value", [np.int64, np.ndarray, int, ps.Parameter, Faulty], ids=repr)
+def test_a_class_is_no_array(value):
+    p = ps.Parameter(table())
+    for call in (lambda: ps.Parameter(value), lambda: p.scatter_add(value, 1.0), lambda: p.assign(value), lambda: ps.gather(value, [0]), lambda: ps.gather(table(), value)):
+        with pytest.raises(DtypeError):
+            call()
+    cells = ps.Parameter(np.zeros(2, object))  # where any object is a cell, a class is one
+    assert cells.scatter_update(0, value).numpy()[0] is value and p.version == 0
+
+
+class Index:
+    def __index__(self):
+        raise KeyError("no index")
+
+
+def test_sizes_and_axes_whose_own_methods_raise():
+    for call in (lambda: ps.gather(table(), [0], Index()), lambda: ps.scatter_nd([[0]], [1.0], (Index(),)), lambda: ps.scatter_nd([[0]], [1.0], Index())):
+        with pytest.raises(DtypeError):
+            call()

@@ -153,3 +153,35 @@ def test_what_callers_of_pytorch_catch(error):
 def test_halves_round_each_step():
     x = np.array([2048.0], np.float16)
     assert torch_style.scatter_add_(x, 0, np.array([0, 0]), np.ones(2, np.float16)).tolist() == [2048.0]
+
+
+@pytest.mark.parametrize("step", (1, 2, -1))
+def test_strings_of_any_length(step):
+    """Long and short ones, in arrays of any layout and with updates that are dropped, against lists of str."""
+    text = np.dtypes.StringDType()
+    rng = np.random.default_rng(step % 5)
+
+    def strings(n):
+        return ["".join(map(chr, rng.integers(97, 123, k))) for k in rng.integers(0, 80, n)]
+
+    for _ in range(30):
+        n, m = (int(k) for k in rng.integers(2, 300, 2))
+        x, u, ids = np.array(strings(2 * n), text)[::step], strings(m), rng.integers(0, n, m)
+        expected = x.tolist()
+        numpy_style.add_at(x, ids, np.array(u, text))
+        for i, s in zip(ids, u):
+            expected[i] += s
+        assert x.tolist() == expected
+        for write in (torch_style.index_copy_, lambda x, _, i, s: torch_style.index_put_(x, (i,), s)):
+            rng.shuffle(ids)
+            write(x, 0, ids, np.array(u, text))
+            for i, s in zip(ids, u):
+                expected[i] = s
+            assert x.tolist() == expected
+        stray = rng.integers(-n, 3 * n, m)
+        p = ps.Parameter(x).scatter_update(stray, np.array(u, text), bounds="drop")
+        for i, s in zip(stray, u):
+            if 0 <= i < len(expected):
+                expected[i] = s
+        assert p.numpy().tolist() == expected
+        assert p.gather(stray, bounds="drop").tolist() == [expected[i] if 0 <= i < len(expected) else "" for i in stray]

@@ -270,3 +270,59 @@ def test_version_counts_calls_that_completed():
         with pytest.raises(ps.errors.ParamstoreError):
             p.scatter_add(bad, [[1.0, 1.0]])
     assert p.version == 1
+
+
+class Sharing:
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+class Copying(Sharing):
+    def __array__(self, dtype=None, copy=None):
+        return self.array.copy()
+
+
+@pytest.mark.parametrize("value", [range(3), np.float64(3), np.str_("a"), Copying(np.zeros(3)), {1, 2}, iter([1])], ids=repr)
+def test_what_numpy_can_only_copy_is_not_wrapped(value):
+    with pytest.raises(DtypeError, match=r"Parameter\(copy=False\): value"):
+        ps.Parameter(value, copy=False)
+
+
+def test_wraps_what_shares_its_memory():
+    x = np.zeros(3)
+    for value in (Sharing(x), memoryview(x), ps.Parameter(x, copy=False)):
+        ps.Parameter(value, copy=False).scatter_add([1], [1.0])
+    assert x.tolist() == [0, 3, 0] and ps.Parameter(np.zeros(0), copy=False).size == 0
+
+
+def test_the_memory_under_a_parameter_stays_where_it_is():
+    """Nobody can resize the array that owns it, neither ours nor one that is wrapped."""
+    x = np.zeros((4, 2))
+    store = ps.ParamStore()
+    made = [ps.Parameter(x), ps.Parameter(x, copy=False), ps.Parameter(x[1:], copy=False), store.create("x", (4, 2)), ps.Parameter([0.0]).resize(9)]
+    made += [ps.Parameter(VALUES[kind]) for kind in ("str", "string", "object", "struct", "time")]
+    for p in made:
+        owner = p.value
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        with pytest.raises(ValueError, match="cannot resize"):
+            owner.resize(10**6, refcheck=False)
+    del made, p, owner
+    x.resize(100, refcheck=False)  # no Parameter is left
+    assert x.size == 100
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, *(lambda p, k=k: pickle.loads(pickle.dumps(p, k)) for k in range(pickle.HIGHEST_PROTOCOL + 1))])
+def test_a_parameter_that_contains_itself(duplicate):
+    for dtype in (object, [("a", "O"), ("b", "i4")]):
+        p = ps.Parameter(np.zeros(3, dtype), "self", trainable=False)
+        cells = p.value if dtype is object else p.value["a"]
+        cells[0], cells[1] = p, [p, 1.5]
+        twin = duplicate(p)
+        got = twin.value if dtype is object else twin.value["a"]
+        expected = p if duplicate is copy.copy else twin
+        assert twin is not p and got[0] is expected and got[1][0] is expected and got[1][1] == 1.5
+        assert (twin.name, twin.trainable, twin.version, twin.dtype) == ("self", False, 0, p.dtype)

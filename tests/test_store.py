@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import sys
-import threading
 import tracemalloc
 
 import numpy as np
@@ -20,25 +18,6 @@ def store():
     for name in ("user/emb", "user/bias", "users", "item/emb"):
         made.create(name, (2, 3))
     return made
-
-
-def in_threads(count, work):
-    """Runs ``work(k)`` in threads that start together; answers what each returned or raised."""
-    out, gate = [None] * count, threading.Barrier(count)
-
-    def run(k):
-        gate.wait()
-        try:
-            out[k] = work(k)
-        except Exception as error:
-            out[k] = error
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    return out
 
 
 def test_create_and_look_up():
@@ -194,77 +173,6 @@ def test_a_table_needs_no_second_one():
     assert nbytes <= peak < nbytes + 1.5 * buffers.CHUNK_BYTES
 
 
-def test_get_or_create_from_many_threads():
-    previous = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(20):
-            store, calls = ps.ParamStore(), []
-
-            def initializer(shape, dtype, calls=calls):
-                calls.append(shape)
-                return np.ones(shape, dtype)
-
-            got = in_threads(8, lambda k, store=store, initializer=initializer: store.get_or_create("x", (3, 2), initializer=initializer))
-            assert all(p is store["x"] for p in got) and len(calls) == 1 and store["x"].numpy().all()
-    finally:
-        sys.setswitchinterval(previous)
-
-
-def test_create_from_many_threads():
-    store = ps.ParamStore()
-    got = in_threads(8, lambda k: store.create("x", (3, 2), initializer=init.normal(seed=k)))
-    assert sum(isinstance(p, ps.Parameter) for p in got) == 1 and sum(isinstance(p, NameInUse) for p in got) == 7
-
-    def work(k):
-        for i in range(50):
-            store.create(f"own/{k}/{i}", (2,))
-            store.names("own"), store.num_bytes, list(store.items())
-            if i % 2:
-                store.delete(f"own/{k}/{i}")
-
-    assert in_threads(8, work) == [None] * 8 and len(store) == 1 + 8 * 25
-
-
-def test_another_thread_makes_it_where_one_fails():
-    """The second waits for the first, whose initializer fails, and then makes the Parameter itself."""
-    store, started, go = ps.ParamStore(), threading.Event(), threading.Event()
-
-    def failing(shape, dtype):
-        started.set()
-        assert go.wait(5)
-        raise OSError("no data")
-
-    def work(k):
-        if k == 0:
-            return store.get_or_create("x", (2,), initializer=failing)
-        assert started.wait(5) and "x" not in store
-        threading.Timer(0.05, go.set).start()
-        return store.get_or_create("x", (2,), initializer=5)
-
-    first, second = in_threads(2, work)
-    assert isinstance(first, OSError) and second is store["x"] and second.numpy().tolist() == [5.0, 5.0]
-
-
-def test_a_long_creation_stops_nobody():
-    store, started, go = ps.ParamStore(), threading.Event(), threading.Event()
-
-    def slow(shape, dtype):
-        started.set()
-        assert go.wait(5)
-        return np.ones(shape, dtype)
-
-    maker = threading.Thread(target=lambda: store.create("slow", (2,), initializer=slow))
-    maker.start()
-    assert started.wait(5)
-    assert store.create("quick", (2,)) is store["quick"] and "slow" not in store and store.names() == ["quick"]
-    with pytest.raises(NameInUse):
-        store.add(ps.Parameter([1.0]), "slow")
-    go.set()
-    maker.join()
-    assert store["slow"].numpy().tolist() == [1.0, 1.0]
-
-
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))], ids=["deepcopy", "pickle"])
 def test_copies_are_by_value(store, duplicate):
     store["users"].scatter_add([0], [[1.0] * 3])
@@ -293,3 +201,21 @@ def test_a_parameter_has_one_name_in_a_store():
     with pytest.raises(NameInUse, match="already, as 'a'"):
         store.add(a, "b")
     assert store["a"].name == "a" and store.add(a) is a
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 5, b"a", ("a", [])], ids=repr)
+def test_names_to_look_up_that_are_no_text(store, name):
+    for call in (store.get, store.__getitem__, store.delete, store.__delitem__):
+        with pytest.raises(DtypeError, match="must be a str"):
+            call(name)
+    assert name not in store and len(store) == 4
+
+
+@pytest.mark.parametrize("bad", [b"a", "1", None, np.str_("1"), 10**400, np.datetime64("2020"), 1j, np.complex64(1), True, np.bool_(1), [1.0], np.zeros(1), np.inf, object()], ids=repr)
+def test_numbers_of_initializers(bad):
+    for call in (lambda: init.normal(mean=bad), lambda: init.normal(std=bad), lambda: init.uniform(low=bad), lambda: init.uniform(high=bad)):
+        with pytest.raises(ArgumentError, match="must be a finite number"):
+            call()
+    if bad is not None:
+        with pytest.raises(ArgumentError, match="seed"):
+            init.normal(seed=-1 if isinstance(bad, int) and bad is not True else bad)

@@ -51,6 +51,51 @@ void gather(const char* data, i64 stride, i64 width, const i64* rows, i64 n, cha
     }
 }
 
+template <int Fixed, class At>
+i64 read_rows(const char* data, i64 stride, i64 width, At ids, i64 n, Range range, char* out, i64 out_stride) {
+    struct __attribute__((packed, may_alias)) Bytes { char byte[Fixed ? Fixed : 1]; };
+    if (Fixed) width = Fixed;
+    const bool ahead = width > 8 && range.size > kNear / stride;  // reads of a cell or two overlap by themselves
+    for (i64 i = 0; i < n; ++i) {
+        if (ahead && i + kAhead < n) prefetch_row((const char*)((u64)data + (u64)ids[i + kAhead] * (u64)stride), width);
+        char* to = out + i * out_stride;
+        i64 row = ids[i];
+        if (__builtin_expect((u64)row >= (u64)range.size, 0)) {
+            row = place_outside(row, range);
+            if (row < 0) {
+                if (range.bounds == ps::kRaise) return i;
+                __builtin_memset(to, 0, (unsigned long)width);
+                continue;
+            }
+        }
+        if (Fixed)
+            *(Bytes*)to = *(const Bytes*)(data + row * stride);
+        else
+            __builtin_memcpy(to, data + row * stride, (unsigned long)width);
+    }
+    return n;
+}
+
+template <class At>
+i64 read_at(const char* data, i64 stride, i64 width, At ids, i64 n, Range range, char* out, i64 out_stride) {
+    switch (width) {
+        case 1: return read_rows<1>(data, stride, width, ids, n, range, out, out_stride);
+        case 2: return read_rows<2>(data, stride, width, ids, n, range, out, out_stride);
+        case 4: return read_rows<4>(data, stride, width, ids, n, range, out, out_stride);
+        case 8: return read_rows<8>(data, stride, width, ids, n, range, out, out_stride);
+        case 16: return read_rows<16>(data, stride, width, ids, n, range, out, out_stride);
+        case 32: return read_rows<32>(data, stride, width, ids, n, range, out, out_stride);
+        case 64: return read_rows<64>(data, stride, width, ids, n, range, out, out_stride);
+        case 128: return read_rows<128>(data, stride, width, ids, n, range, out, out_stride);
+        default: return read_rows<0>(data, stride, width, ids, n, range, out, out_stride);
+    }
+}
+
+i64 read(const char* data, i64 stride, i64 width, Ids ids, Range range, char* out, i64 out_stride) {
+    if (ids.wide) return read_at(data, stride, width, IdsOf<i64>{(const i64*)ids.data}, ids.n, range, out, out_stride);
+    return read_at(data, stride, width, IdsOf<i32>{(const i32*)ids.data}, ids.n, range, out, out_stride);
+}
+
 // ---- the table -------------------------------------------------------------------------------------------------
 
 template <class Op, class T, int Kind> constexpr Cell cell() {
@@ -83,8 +128,12 @@ const Hot table = {
 #undef PS_OP
     },
     gather,
+    read,
     resolve,
     split,
+    tag,
+    pick,
+    resolve_at,
     find_outside,
     find_zero,
 };

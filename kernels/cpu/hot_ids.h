@@ -15,6 +15,17 @@ using ps::Range;
 
 constexpr i64 kScreen = 2048;  // ids screened without a branch
 
+// Another thread may be rewriting the ids: each read counts once.
+template <class I> PS_HD i64 read_id(const I* id) { return __atomic_load_n(id, __ATOMIC_RELAXED); }
+
+// The row of an id that is not in [0, size); -1 if it has none.
+__attribute__((noinline, cold)) i64 place_outside(i64 id, Range range) {
+    if (range.wrap && id < 0) id += range.size;
+    if (id >= 0 && id < range.size) return id;
+    if (range.bounds == ps::kClip) return id < 0 ? 0 : range.size - 1;
+    return -1;
+}
+
 // ---- ids and divisors ------------------------------------------------------------------------------------------
 
 template <class I> void widen_ids(const I* ids, i64 n, i64* rows) {
@@ -134,6 +145,62 @@ i64 split(const i64* targets, i64 n, i64 first, Owner owner, i64* rows, i64* pos
         rows[kept] = targets[i];
         pos[kept] = first + i;
         kept += (targets[i] >= 0) & (ps::owner_of(targets[i], owner) == owner.self);
+    }
+    return kept;
+}
+
+// ---- targets by bucket --------------------------------------------------------------------------------------------
+
+i64 tag(Ids ids, Range range, Owner owner, u8* tags) {
+    i64 rows[ps::kBlock];
+    for (i64 start = 0; start < ids.n; start += ps::kBlock) {
+        const i64 n = start + ps::kBlock < ids.n ? ps::kBlock : ids.n - start;
+        const i64 none = resolve(ids.part(start, n), range, rows);
+        for (i64 i = 0; i < n; ++i) tags[start + i] = (u8)ps::owner_of(rows[i], owner);
+        if (!none) continue;
+        for (i64 i = 0; i < n; ++i) {
+            if (rows[i] >= 0) continue;
+            if (range.bounds == ps::kRaise) return start + i;
+            tags[start + i] = ps::kNoTag;
+        }
+    }
+    return ids.n;
+}
+
+i64 pick(const u8* tags, i64 n, const u8* wanted, int count, i64 first, i64* pos) {
+    i64 kept = 0, i = 0;
+    typedef u8 Tags __attribute__((vector_size(32), aligned(1), may_alias));
+    for (; i + 32 <= n; i += 32) {
+        const Tags seen = *(const Tags*)(tags + i);
+        Tags hit = {};
+        for (int k = 0; k < count; ++k) hit |= (Tags)(seen == wanted[k]);
+#if defined(__AVX2__)
+        for (u32 bits = (u32)_mm256_movemask_epi8((__m256i)hit); bits; bits &= bits - 1)
+            pos[kept++] = first + i + __builtin_ctz(bits);
+#else
+        for (int j = 0; j < 32; ++j) {
+            pos[kept] = first + i + j;
+            kept += hit[j] & 1;
+        }
+#endif
+    }
+    for (; i < n; ++i) {
+        bool hit = false;
+        for (int k = 0; k < count; ++k) hit |= tags[i] == wanted[k];
+        pos[kept] = first + i;
+        kept += hit;
+    }
+    return kept;
+}
+
+i64 resolve_at(Ids ids, Range range, i64* pos, i64 n, i64* rows) {
+    i64 kept = 0;
+    for (i64 i = 0; i < n; ++i) {
+        i64 row = ids.wide ? read_id((const i64*)ids.data + pos[i]) : read_id((const i32*)ids.data + pos[i]);
+        if (__builtin_expect((u64)row >= (u64)range.size, 0)) row = place_outside(row, range);
+        rows[kept] = row;
+        pos[kept] = pos[i];
+        kept += row >= 0;
     }
     return kept;
 }

@@ -2,6 +2,8 @@
 #pragma once
 #include "hot.h"
 #include "../combine.h"
+#include "hot_ids.h"
+#include "pack.h"
 #if defined(__F16C__)
 #include <immintrin.h>
 #endif
@@ -14,13 +16,23 @@ using ps::Range;
 
 constexpr i64 kLine = 64;       // bytes of a cache line
 constexpr i64 kAhead = 16;      // rows between a prefetch and its use
+constexpr i64 kNear = 1 << 17;  // bytes of a table that the second-level cache holds: fetching ahead only costs
 constexpr i64 kAheadLines = 8;  // lines of a row to prefetch: in longer rows the hardware has caught up
 
 // ---- one row ---------------------------------------------------------------------------------------------------
 
 template <class Op, class T, int N> struct Lanes {
     static PS_HD void apply(T* __restrict x, const T* __restrict u) {
-        for (int j = 0; j < N; ++j) x[j] = Op::apply(x[j], u[j]);
+        if constexpr (packable<Op, T>() && N > 1) {
+            constexpr int bytes = N * (int)sizeof(T), size = bytes < kVector ? bytes : kVector, packs = bytes / size;
+            constexpr int step = size / (int)sizeof(T);
+            using Pack = pack<T, size>;
+            Pack a[packs];
+            for (int k = 0; k < packs; ++k) a[k] = Op::on(Pack::load(x + k * step), Pack::load(u + k * step));
+            for (int k = 0; k < packs; ++k) a[k].store(x + k * step);
+        } else {
+            for (int j = 0; j < N; ++j) x[j] = Op::apply(x[j], u[j]);
+        }
     }
 };
 
@@ -99,7 +111,7 @@ void apply(char* data, i64 stride, i64 width, const i64* rows, const i64* pos, i
 
 template <class I> struct IdsOf {
     const I* ids;
-    PS_HD i64 operator[](i64 i) const { return __atomic_load_n(ids + i, __ATOMIC_RELAXED); }
+    PS_HD i64 operator[](i64 i) const { return read_id(ids + i); }
 };
 struct IdsEither {  // for rows wide enough to hide the branch
     Ids ids;
@@ -108,16 +120,8 @@ struct IdsEither {  // for rows wide enough to hide the branch
     }
 };
 
-// The row of an id that is not in [0, size); -1 if it has none.
-__attribute__((noinline, cold)) i64 place_outside(i64 id, Range range) {
-    if (range.wrap && id < 0) id += range.size;
-    if (id >= 0 && id < range.size) return id;
-    if (range.bounds == ps::kClip) return id < 0 ? 0 : range.size - 1;
-    return -1;
-}
-
 template <class Op, class T, int Fixed, bool Ahead, class At>
-void direct_rows(T* data, i64 stride, i64 width, At ids, i64 n, Range range, const T* updates) {
+i64 direct_rows(T* data, i64 stride, i64 width, At ids, i64 n, Range range, const T* updates) {
     if (Fixed) stride = width = Fixed;
     const i64 bytes = width * (i64)sizeof(T);
     const bool stripe = width < stride;  // whoever reads only a part of each update must fetch it himself
@@ -129,7 +133,10 @@ void direct_rows(T* data, i64 stride, i64 width, At ids, i64 n, Range range, con
         i64 row = ids[i];
         if (__builtin_expect((u64)row >= (u64)range.size, 0)) {
             row = place_outside(row, range);
-            if (row < 0) continue;
+            if (row < 0) {
+                if (range.bounds == ps::kRaise) return i;
+                continue;
+            }
         }
         T* x = data + row * stride;
         const T* u = updates + i * stride;
@@ -138,19 +145,18 @@ void direct_rows(T* data, i64 stride, i64 width, At ids, i64 n, Range range, con
         else
             combine_row<Op, T>(x, u, width);
     }
+    return n;
 }
 
 template <class Op, class T, class I>
-void direct_cells(T* data, const I* ids, i64 n, Range range, const T* updates) {
-    constexpr i64 kNear = 1 << 17;  // bytes of a table that the second-level cache holds: fetching ahead only costs
+i64 direct_cells(T* data, const I* ids, i64 n, Range range, const T* updates) {
     if (range.size * (i64)sizeof(T) > kNear)
-        direct_rows<Op, T, 1, true>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);
-    else
-        direct_rows<Op, T, 1, false>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);
+        return direct_rows<Op, T, 1, true>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);
+    return direct_rows<Op, T, 1, false>(data, 1, 1, IdsOf<I>{ids}, n, range, updates);
 }
 
 template <class Op, class T>
-void direct(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates) {
+i64 direct(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates) {
     T* x = (T*)data;
     const T* u = (const T*)updates;
     const IdsEither at{ids};

@@ -4,7 +4,9 @@
 
 #include "arrays.h"
 #include "bags.h"
+#include "fast.h"
 #include "gil.h"
+#include "memory.h"
 #include "optim_module.h"
 #include "plan.h"
 #include "pool.h"
@@ -138,72 +140,6 @@ nb::object flatten_tuples_(nb::handle indices_, nb::tuple dims_, nb::handle out_
     return as_result(without_gil(call.bytes(), [&] { return flatten_tuples(call); }));
 }
 
-bool is_plain(nb::handle object, int flags) {
-    if (Py_TYPE(object.ptr()) != &PyArray_Type) return false;
-    auto* array = reinterpret_cast<PyArrayObject*>(object.ptr());
-    return PyArray_CHKFLAGS(array, flags) && PyArray_ISNOTSWAPPED(array);
-}
-
-// The call that needs no conversion, recognised and run; NotImplemented, with nothing touched, for every other.
-nb::object fast_rows_(nb::handle op_, nb::handle data_, nb::handle indices_, nb::handle updates_, int bounds) {
-    const nb::object pass = nb::borrow(Py_NotImplemented);
-    if (!is_plain(data_, NPY_ARRAY_CARRAY) || !is_plain(indices_, NPY_ARRAY_CARRAY_RO) ||
-        !is_plain(updates_, NPY_ARRAY_CARRAY_RO))
-        return pass;
-    const Array data{reinterpret_cast<PyArrayObject*>(data_.ptr())};
-    const Array indices{reinterpret_cast<PyArrayObject*>(indices_.ptr())};
-    const Array updates{reinterpret_cast<PyArrayObject*>(updates_.ptr())};
-
-    const int dtype = dtype_of(data), index_dtype = dtype_of(indices);
-    if (dtype < 0 || dtype != dtype_of(updates)) return pass;
-    if (index_dtype != dtype_code_int32 && index_dtype != dtype_code_int64) return pass;
-    const int lead = indices.ndim(), row = data.ndim() - 1;
-    if (row < 0 || updates.ndim() != lead + row) return pass;
-    i64 width = 1;
-    for (int d = 0; d < lead; ++d)
-        if (updates.shape()[d] != indices.shape()[d]) return pass;
-    for (int d = 0; d < row; ++d) {
-        if (updates.shape()[lead + d] != data.shape()[1 + d]) return pass;
-        width *= data.shape()[1 + d];
-    }
-    const int op = as_op(op_);
-    const Cell cell = hot().op[op].cell[dtype];
-    if (!cell.apply || overlap(data, indices) || overlap(data, updates)) return pass;
-
-    const RowsCall call{cell, must_check_zero(op, dtype), data.data(), width * cell.factor,
-                        {indices.data(), index_dtype == dtype_code_int64, indices.size()},
-                        {data.shape()[0], as_bounds(bounds), false}, updates.data()};
-    return as_result(without_gil(call.bytes(), [&] { return scatter_rows(call); }));
-}
-
-// out[..., :] = data[indices[...], :] as a new array; NotImplemented for what fast_rows_ would pass on, and for a fault.
-nb::object fast_gather_(nb::handle data_, nb::handle indices_, int bounds) {
-    const nb::object pass = nb::borrow(Py_NotImplemented);
-    if (!is_plain(data_, NPY_ARRAY_CARRAY_RO) || !is_plain(indices_, NPY_ARRAY_CARRAY_RO)) return pass;
-    const Array data{reinterpret_cast<PyArrayObject*>(data_.ptr())};
-    const Array indices{reinterpret_cast<PyArrayObject*>(indices_.ptr())};
-    const int index_dtype = dtype_of(indices), lead = indices.ndim(), row = data.ndim() - 1;
-    if (dtype_of(data) < 0 || (index_dtype != dtype_code_int32 && index_dtype != dtype_code_int64)) return pass;
-    if (row < 0 || lead + row > kMaxDims) return pass;
-
-    npy_intp shape[kMaxDims];
-    i64 width = data.itemsize();
-    for (int d = 0; d < lead; ++d) shape[d] = indices.shape()[d];
-    for (int d = 0; d < row; ++d) {
-        shape[lead + d] = data.shape()[1 + d];
-        width *= data.shape()[1 + d];
-    }
-    nb::object out = nb::steal(PyArray_SimpleNew(lead + row, shape, PyArray_TYPE(data.object)));
-    if (!out.is_valid()) {
-        PyErr_Clear();  // no memory: the general path says so
-        return pass;
-    }
-    const GatherRowsCall call{data.data(), width, {indices.data(), index_dtype == dtype_code_int64, indices.size()},
-                              {data.shape()[0], as_bounds(bounds), false},
-                              PyArray_BYTES(reinterpret_cast<PyArrayObject*>(out.ptr()))};
-    return without_gil(call.bytes(), [&] { return gather_rows(call); }) ? pass : out;
-}
-
 nb::list scatter_cells() {
     nb::list cells;
     for (int op = 0; op < kOps; ++op)
@@ -234,10 +170,10 @@ NB_MODULE(_cpu, m) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     ps::init_arrays();
     ps::register_bags(m);
+    ps::init_memory();
     ps::hot();  // an unknown PARAMSTORE_ISA fails here, and not in the first call
     m.attr("OPS") = ps::names(ps::kOpInfo);
     m.attr("DTYPES") = ps::names(ps::kDtypeInfo);
-    m.def("fast_gather", &ps::fast_gather_, "data"_a, "indices"_a.none(), "bounds"_a);
     m.def("scatter_cells", &ps::scatter_cells);
     m.def("gather_cells", [] { return nb::list(ps::names(ps::kDtypeInfo)); });
     m.def("isa", [] { return ps::hot().name; });
@@ -252,7 +188,6 @@ NB_MODULE(_cpu, m) {
     m.def("gather_elements", &ps::gather_elements_, "dtype"_a, "data"_a, "axis"_a, "indices"_a, "out"_a, "bounds"_a,
           "wrap"_a);
     m.def("flatten_tuples", &ps::flatten_tuples_, "indices"_a, "dims"_a, "out"_a, "bounds"_a, "wrap"_a);
+    ps::bind_fast(m);
     ps::define_optim(m);
-    m.def("fast_rows", &ps::fast_rows_, "op"_a, "data"_a, "indices"_a.none(), "updates"_a.none(),
-          "bounds"_a);  // None, too, is for the general path to refuse
 }

@@ -11,10 +11,13 @@ struct Plan {
         kSerial,   // one thread
         kColumns,  // each thread takes a stripe of every row: even work, whatever the ids
         kOwner,    // each thread scans all ids and takes the rows that it owns
-        kStreams,  // each thread takes a span of the updates, and leaves rows that an earlier span touches for later
+        kBuckets,  // threads sort the ids by buckets of rows, and then take buckets
     } kind;
     int parts;
 };
+
+// Bytes of a row for one thread: two lines, which the hardware fetches together.
+constexpr i64 kStripe = 128;
 
 Plan plan_rows(const RowsCall& call, int threads);
 
@@ -22,7 +25,7 @@ Plan plan_rows(const RowsCall& call, int threads);
 void force_plan(int kind);
 bool plan_is_forced();
 
-// The plan kStreams. False, and nothing is written, if there is no memory for its notes.
-bool scatter_streams(const RowsCall& call, int parts, Lease& lease);
+// The plan kBuckets, checks included. False, and nothing is written, if there are no rows, or no memory for its notes.
+bool scatter_buckets(const RowsCall& call, int parts, Lease& lease, Fault& fault);
 
 }  // namespace ps

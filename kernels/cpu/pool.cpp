@@ -2,15 +2,11 @@
 
 #include <pthread.h>
 #include <signal.h>
-#if defined(__linux__)
-#include <sched.h>
-#endif
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -82,19 +78,7 @@ struct Worker {
     }
 };
 
-int default_threads() {
-    if (const char* asked = std::getenv("PARAMSTORE_NUM_THREADS")) {
-        const long n = std::strtol(asked, nullptr, 10);
-        if (n >= 1) return (int)std::min<long>(n, kMaxThreads);
-    }
-#if defined(__linux__)
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::clamp(CPU_COUNT(&set), 1, kMaxThreads);
-#endif
-    return std::clamp((int)std::thread::hardware_concurrency(), 1, kMaxThreads);
-}
-
-std::atomic<int> g_threads{0};  // 0: not asked for yet
+std::atomic<int> g_threads{1};  // the package sets it when it is imported
 
 }  // namespace
 
@@ -141,12 +125,7 @@ Pool& pool() {
 
 }  // namespace
 
-int get_num_threads() {
-    int n = g_threads.load(std::memory_order_relaxed);
-    if (n) return n;
-    const int chosen = default_threads();
-    return g_threads.compare_exchange_strong(n, chosen) ? chosen : n;
-}
+int get_num_threads() { return g_threads.load(std::memory_order_relaxed); }
 
 void set_num_threads(int n) { g_threads.store(n, std::memory_order_relaxed); }
 

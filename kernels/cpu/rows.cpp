@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
 
 #include "block.h"
 #include "check.h"
@@ -10,7 +13,34 @@ namespace {
 // All ids, columns [first, last).
 void apply_stripe(const RowsCall& call, i64 first, i64 last) {
     const i64 offset = first * call.cell.item;
-    call.cell.direct(call.data + offset, call.width, last - first, call.ids, call.range, call.updates + offset);
+    call.cell.direct(call.data + offset, call.width, last - first, call.ids, call.range.checked(), call.updates + offset);
+}
+
+// A small table against many ids: a copy of it costs less than a look at every id beforehand. It takes at most a quarter of
+// the ids' bytes.
+bool copy_pays(const RowsCall& call) {
+    const i64 bytes = call.width * call.cell.item;
+    return call.range.bounds == kRaise && !call.check_zero && call.range.size <= call.ids.bytes() / 4 / bytes;
+}
+
+// On one thread: applies until an id is out of range, and then gives the rows their old values back: only those that were
+// written, so that other threads' writes to other rows stay.
+bool apply_or_undo(const RowsCall& call, Fault& fault) {
+    const i64 bytes = call.width * call.cell.item;
+    const std::unique_ptr<char[]> old(new (std::nothrow) char[call.range.size * bytes]);
+    if (!old) return false;
+    std::memcpy(old.get(), call.data, call.range.size * bytes);
+    const i64 done = call.cell.direct(call.data, call.width, call.width, call.ids, call.range, call.updates);
+    if (done == call.ids.n) return true;
+    fault = {Fault::kIndex, done, call.ids[done]};
+    i64 rows[kBlock];
+    for (i64 start = 0; start < done; start += kBlock) {
+        const i64 n = std::min(kBlock, done - start);
+        hot().resolve(call.ids.part(start, n), call.range, rows);
+        for (i64 i = 0; i < n; ++i)
+            if (rows[i] >= 0) std::memcpy(call.data + rows[i] * bytes, old.get() + rows[i] * bytes, bytes);
+    }
+    return true;
 }
 
 // All columns, those ids whose row belongs to `owner`.
@@ -35,12 +65,19 @@ void apply_owned(const RowsCall& call, Owner owner) {
 
 Fault scatter_rows(const RowsCall& call) {
     Lease lease(plan_is_forced() ? kMaxThreads : threads_worth(call.bytes()));
+    const bool nothing = call.ids.n == 0 || call.width == 0;
+    const Plan plan = nothing ? Plan{Plan::kSerial, 1} : plan_rows(call, lease.threads());
+    if (!nothing && plan.kind == Plan::kSerial && copy_pays(call))
+        if (Fault fault; apply_or_undo(call, fault)) return fault;
+
+    if (!nothing && plan.kind == Plan::kBuckets)
+        if (Fault fault; scatter_buckets(call, plan.parts, lease, fault)) return fault;
+
     if (Fault fault = check_ids(call.ids, call.range, lease)) return fault;
     if (call.check_zero)
         if (Fault fault = check_divisors(call.updates, call.cell.item, call.ids.n * call.width, lease)) return fault;
-    if (call.ids.n == 0 || call.width == 0) return {};
+    if (nothing) return {};
 
-    const Plan plan = plan_rows(call, lease.threads());
     switch (plan.kind) {
         case Plan::kSerial: apply_stripe(call, 0, call.width); break;
         case Plan::kColumns: {
@@ -56,31 +93,32 @@ Fault scatter_rows(const RowsCall& call) {
             lease.run(plan.parts, [&](int i) { apply_owned(call, {shift, plan.parts, i}); });
             break;
         }
-        case Plan::kStreams:
-            if (!scatter_streams(call, plan.parts, lease)) apply_stripe(call, 0, call.width);
-            break;
+        case Plan::kBuckets: apply_stripe(call, 0, call.width); break;  // no memory for them
     }
     return {};
 }
 
+// The output is nobody's yet, so that each id is checked where it is used.
 Fault gather_rows(const GatherRowsCall& call) {
     Lease lease(threads_worth(call.bytes()));
-    if (Fault fault = check_ids(call.ids, call.range, lease)) return fault;
-    if (call.ids.n == 0 || call.width == 0) return {};
-
-    const int threads = lease.threads();
-    const bool by_columns = call.ids.n < threads;  // few, very long rows
-    lease.run(threads, [&](int part) {
-        const Span ids = by_columns ? Span{0, call.ids.n} : cut(call.ids.n, threads, part);
-        const Span columns = by_columns ? cut(call.width, threads, part, 64) : Span{0, call.width};
-        i64 rows[kBlock];
-        for (i64 start = ids.first; start < ids.last; start += kBlock) {
-            const i64 n = std::min(kBlock, ids.last - start);
-            hot().resolve(call.ids.part(start, n), call.range, rows);
-            hot().gather(call.data + columns.first, call.width, columns.last - columns.first, rows, n,
-                         call.out + start * call.width + columns.first, call.width);
-        }
+    if (call.ids.n == 0 || call.width == 0 || call.range.size == 0) {
+        if (Fault fault = check_ids(call.ids, call.range, lease)) return fault;
+        if (call.ids.n && call.width) std::memset(call.out, 0, call.ids.n * call.width);
+        return {};
+    }
+    const int parts = lease.threads();
+    const bool by_columns = call.ids.n < parts;  // few, very long rows
+    Fault found[kMaxThreads];
+    lease.run(parts, [&](int part) {
+        const Span ids = by_columns ? Span{0, call.ids.n} : cut(call.ids.n, parts, part);
+        const Span columns = by_columns ? cut(call.width, parts, part, 64) : Span{0, call.width};
+        const i64 n = ids.last - ids.first;
+        const i64 done = hot().read(call.data + columns.first, call.width, columns.last - columns.first, call.ids.part(ids.first, n),
+                                    call.range, call.out + ids.first * call.width + columns.first, call.width);
+        if (done < n) found[part] = {Fault::kIndex, ids.first + done, call.ids[ids.first + done]};
     });
+    for (int part = 0; part < parts; ++part)
+        if (found[part]) return found[part];
     return {};
 }
 

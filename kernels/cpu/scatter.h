@@ -19,7 +19,7 @@ struct RowsCall {
 };
 Fault scatter_rows(const RowsCall& call);
 
-// out[i, :] = data[ids[i], :], zeros where the id has no row
+// out[i, :] = data[ids[i], :], zeros where the id has no row; after a fault out holds anything
 struct GatherRowsCall {
     const char* data;  // (range.size, width)
     i64 width;         // in bytes

@@ -28,6 +28,8 @@ struct Ids {
     i64 n;
     const void* at(i64 i) const { return (const char*)data + i * (wide ? 8 : 4); }
     Ids part(i64 first, i64 count) const { return {at(first), wide, count}; }
+    i64 bytes() const { return n * (wide ? 8 : 4); }
+    i64 operator[](i64 i) const { return wide ? *(const volatile i64*)at(i) : *(const volatile int*)at(i); }
 };
 
 struct Range {
@@ -35,6 +37,8 @@ struct Range {
     Bounds bounds;
     bool wrap;
     i64 low() const { return wrap ? -size : 0; }
+    // For ids that have been checked: one that another thread has made bad since then is left out.
+    Range checked() const { return {size, bounds == kRaise ? kDrop : bounds, wrap}; }
 };
 
 struct Fault {
@@ -56,6 +60,7 @@ __attribute__((always_inline)) inline int owner_of(i64 target, Owner owner) {
     return (int)((u64)hash * (unsigned)owner.parts >> 32);
 }
 
+constexpr int kNoTag = 255;             // of an id without a row
 constexpr i64 kBlock = 1024;           // ids resolved into private memory at a time
 constexpr i64 kBytesPerThread = 1 << 16;  // less traffic than this is not worth waking a thread for
 

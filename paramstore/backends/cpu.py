@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,10 +20,7 @@ try:
 except ImportError as error:
     warnings.warn(f"paramstore runs without its compiled extension, on slow reference kernels only ({error})", RuntimeWarning, stacklevel=2)
 
-# (op number, data, indices, updates, bounds number) -> None, a fault, or NotImplemented where the call needs the general path.
-fast_rows: Callable[..., Any] | None = _cpu.fast_rows if _cpu else None
-# (data, indices, bounds number) -> a new array, or NotImplemented.
-fast_gather: Callable[..., Any] | None = _cpu.fast_gather if _cpu else None
+extension: Any = _cpu  # None where it was not built
 OP_NUMBERS: dict[str, int] = {op: number for number, op in enumerate(_cpu.OPS)} if _cpu else {}
 
 
@@ -61,6 +57,7 @@ if _cpu:
     _register_all()
 
 
+_without_extension = 1
 MOST_THREADS = 256  # kMaxThreads in kernels/cpu/pool.h
 
 
@@ -75,7 +72,8 @@ def _count(call: str, value: Any) -> int:
 def set_num_threads(n: int) -> None:
     """How many threads one call may use on the CPU; the results do not depend on it.
 
-    ``PARAMSTORE_NUM_THREADS`` sets it at import; by default it is the number of processors the process may run on.
+    ``PARAMSTORE_NUM_THREADS``, an integer of at least 1, sets it at import (a larger one than 256 counts as 256; anything else is ignored with
+    a warning); by default it is the number of processors the process may run on.
 
     >>> set_num_threads(2)
     >>> get_num_threads()
@@ -93,11 +91,13 @@ def get_num_threads() -> int:
 
 
 def _default_threads() -> int:
-    text = os.environ.get("PARAMSTORE_NUM_THREADS", "")
-    if text.isdecimal() and int(text) >= 1:
-        return min(int(text), MOST_THREADS)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    text = os.environ.get("PARAMSTORE_NUM_THREADS", "").strip()
+    if text.isdecimal() and text.strip("0"):
+        return int(text) if len(text) < 10 and int(text) < MOST_THREADS else MOST_THREADS
+    if text:
+        warnings.warn(f"PARAMSTORE_NUM_THREADS = {text!r} is ignored: it must be an integer of at least 1", RuntimeWarning, stacklevel=2)
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST_THREADS)
 
 
-_without_extension = _default_threads()
-__all__ = ["fast_rows", "fast_gather", "OP_NUMBERS", "set_num_threads", "get_num_threads"]
+set_num_threads(_default_threads())
+__all__ = ["extension", "OP_NUMBERS", "set_num_threads", "get_num_threads"]

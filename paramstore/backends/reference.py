@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import bounds, dtypes, ops, registry
+from .. import bounds, dtypes, ops, picking, registry
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Step = Callable[[Array, Array], Array]
@@ -110,17 +110,12 @@ def _joining(data: Array, ids: Array, updates: Array) -> None:
     data[...] = out
 
 
-# Strings of any length go row by row: NumPy's assignment through an index array frees them too early before NumPy 2.3.
-
-
 def _assign_strings(data: Array, ids: Array, updates: Array) -> None:
-    for k, row in enumerate(ids):
-        data[row] = updates[k]
+    picking.put(data, (ids,), updates)
 
 
 def _gather_strings(data: Array, ids: Array, out: Array) -> None:
-    for k, row in enumerate(ids):
-        out[k] = data[row]
+    out[...] = picking.taken(data, (ids,))
 
 
 def _gather(data: Array, ids: Array, out: Array) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ... import functional, normalize
+import numpy as np
+
+from ... import dtypes, functional, normalize, shortcuts
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, ShapeError
 from ._rules import BOOL, EQUAL, EVERYTHING, INDEX, NUMBERS, WIDE_INDEX, a_tensor, an_int, data_of, document
@@ -31,6 +33,10 @@ class TensorScatter:
         _document_tensor_scatter(cls, op, f"{cls.name}()")
 
     def __call__(self, input_x: Any, indices: Any, updates: Any, *, bounds: str = "raise") -> Array:
+        if type(input_x) is np.ndarray and dtypes.name(input_x.dtype) in self.dtypes:
+            found = shortcuts.copied(self.op, input_x, indices, updates, None, bounds, False, INDEX)
+            if found is not None:
+                return found
         x = data_of(self.name, "input_x", input_x, self.dtypes)
         a_tensor(self.name, "indices", indices)
         a_tensor(self.name, "updates", updates)
@@ -89,7 +95,7 @@ class TensorScatterElements:
     def __call__(self, data: Any, indices: Any, updates: Any) -> Array:
         x = data_of("TensorScatterElements", "data", data, NUMBERS | BOOL if self._op == "update" else NUMBERS)
         # Past the end is dropped, as the page says; a negative index is "illegal" there and an error here.
-        return _elements("TensorScatterElements", self._op, x, indices, updates, self.axis, bounds="drop", refuse_negative=True)
+        return _elements("TensorScatterElements", self._op, x, indices, updates, self.axis, bounds="drop", refuse_negative=True, short_cut=False)
 
 
 class ScatterAddWithAxis:

@@ -74,8 +74,12 @@ class InPlace:
 
     def __init__(self, use_locking: bool = False) -> None:
         self.use_locking = convert.a_bool(self.name, "use_locking", use_locking)
+        self._at_once = not use_locking and "refuse_zero" not in self.rules
 
     def __call__(self, input_x: Parameter, indices: Any, updates: Any) -> Parameter:
+        if self._at_once and type(input_x) is Parameter and input_x._dtype_name in self.dtypes:
+            if inplace.at_once(self.op, input_x, indices, updates, self.nd):
+                return input_x
         a_parameter(self.name, input_x, self.dtypes)
         a_tensor(self.name, "indices", indices)
         if isinstance(updates, (list, tuple)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ... import batched, convert, functional, normalize
+from ... import batched, convert, functional, normalize, ops, shortcuts
 from ...convert import Array
 from ...errors import ArgumentError, ShapeError
 from ...normalize import Call
@@ -16,6 +16,11 @@ __all__ = ["Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements",
 
 
 def _scatter(v: Version, form: Callable[..., Call], reduction: Any, data: Any, indices: Any, updates: Any, **rules: Any) -> Array:
+    if type(reduction) is str and reduction in v.reductions:  # every version takes every number type
+        axis = rules["axis"] if form is normalize.elements else None
+        found = shortcuts.copied(ops.REDUCTIONS[reduction], data, indices, updates, axis, "raise", True, v.indices)
+        if found is not None:
+            return found
     op = v.reduction(reduction)
     array = v.data("data", data)
     text = array.dtype == object
@@ -93,13 +98,7 @@ def ScatterND(data: Any, indices: Any, updates: Any, reduction: str = "none", *,
     [1, 2, 33]
     """
     v = version_of("ScatterND", opset)
-    return _scatter(v, _nd, reduction, data, indices, updates, least_rank=1)
-
-
-def _nd(name: str, op: str, x: Array, *arguments: Any, **rules: Any) -> Call:
-    if x.ndim < 1:
-        raise ShapeError(f"{name}: data.shape = () must have at least one dimension")
-    return normalize.nd(name, op, x, *arguments, **rules)
+    return _scatter(v, normalize.nd, reduction, data, indices, updates, least_rank=1, least_target_rank=1)
 
 
 def Gather(data: Any, indices: Any, axis: Any = 0, *, opset: int | None = None) -> Array:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ... import batched, convert, functional, normalize
+import numpy as np
+
+from ... import batched, convert, functional, normalize, shortcuts
 from ...convert import Array
 from ...errors import ParamstoreError, ShapeError
 from .. import _text
@@ -43,6 +45,10 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
     [0, 11, 0, 10, 9, 0, 0, 12]
     """
     call = "scatter_nd"
+    if bad_indices_policy == "":
+        found = shortcuts.zeros("add", indices, updates, shape, "raise", False, INDEX)
+        if found is not None:
+            return found
     try:
         bounds = bounds_of(call, bad_indices_policy, device_of(indices, updates))
         values = tensor(call, "updates", updates)
@@ -58,6 +64,10 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
 
 
 def _into_tensor(call: str, op: str, start: Any, indices: Any, updates: Any, policy: str, takes_bool: bool = False) -> Array:
+    if policy == "" and (takes_bool or getattr(start, "dtype", None) != np.bool_):
+        found = shortcuts.copied(op, start, indices, updates, None, "raise", False, INDEX)
+        if found is not None:
+            return found
     try:
         data = tensor(call, "tensor", start)
         check_bool(call, data.dtype, takes_bool)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import batched, dtypes, inplace
+from ... import batched, dtypes, inplace, slices
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, ParamstoreError
 from ...parameter import Parameter
@@ -31,11 +31,15 @@ def _rows(op: str) -> _Method:
     # TensorFlow's division refuses any zero; so it may not take the short cut, which does not look for them.
     rules: dict[str, Any] = {"refuse_zero": True, "short_cut": False} if op == "div" else {}
     takes_bool = op == "update"
+    at_once = not rules
 
     def method(self: Variable, sparse_delta: IndexedSlices, use_locking: bool | None = False, name: Any = None) -> Variable:
-        if not isinstance(sparse_delta, IndexedSlices):
+        if not isinstance(sparse_delta, slices.IndexedSlices):
             raise DtypeError(f"{call}: sparse_delta must be IndexedSlices, not {type(sparse_delta).__name__}")
         p, values = self._p, sparse_delta._values
+        if at_once and (use_locking is False or use_locking is None) and (takes_bool or p._dtype_name != "bool"):
+            if p._device == "cpu" and inplace.at_once(op, p, sparse_delta._indices, values):
+                return self
         try:
             if p._dtype_name == "bool":
                 check_bool(call, p.dtype, takes_bool)
@@ -67,6 +71,9 @@ def _nd(op: str) -> _Method:
 
     def method(self: Variable, indices: Any, updates: Any, name: Any = None, use_locking: bool | None = False) -> Variable:
         p = self._p
+        if (use_locking is False or use_locking is None) and (takes_bool or p._dtype_name != "bool"):
+            if p._device == "cpu" and inplace.at_once(op, p, indices, updates, True):
+                return self
         try:
             if p._dtype_name == "bool":
                 check_bool(call, p.dtype, takes_bool)
@@ -215,7 +222,7 @@ class Variable:
         [[0, 5], [6, 0]]
         """
         call = "batch_scatter_update"
-        if not isinstance(sparse_delta, IndexedSlices):
+        if not isinstance(sparse_delta, slices.IndexedSlices):
             raise DtypeError(f"{call}: sparse_delta must be IndexedSlices, not {type(sparse_delta).__name__}")
         p = self._p
         try:

@@ -38,6 +38,17 @@ _ALONG = "For each j:  x = x[..., index[j], ...] at dim,  u = source[..., j, ...
 _AT = "For each position q of index:  x = x[q, with index[q] at dim],  u = src[q],  x = {step}."
 _INCLUDE = "whether the cell's own value is the first term"
 
+_INTO_LINES: dict[str, Any] = {"convert_updates": False, "argument": "source"}
+
+
+def _op_for(name: str, accumulate: Any) -> str:
+    return "add" if convert.a_bool(name, "accumulate", accumulate) else "update"
+
+
+def _reduce(name: str, kind: str, x: Target, form: targets.Form, *arguments: Any, include_self: Any, **rules: Any) -> Target:
+    own = convert.a_bool(name, "include_self", include_self)
+    return reductions.reduce_into(name, kind, x, form, *arguments, include_self=own, widths=INT32_OR_INT64, **rules)
+
 
 @spelled(
     "add",
@@ -50,9 +61,7 @@ _INCLUDE = "whether the cell's own value is the first term"
 def index_add_(x: Target, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Target:
     if alpha != 1 or type(alpha) is not int:
         source = convert.scaled("index_add_", "source", source, "alpha", alpha, targets.array_of("index_add_", "x", x).dtype)
-    return targets.scatter(
-        "index_add_", "add", x, along, index, source, dim, same_rank=True, widths=INT32_OR_INT64, convert_updates=False, argument="source"
-    )
+    return targets.scatter("index_add_", "add", x, along, index, source, dim, same_rank=True, widths=INT32_OR_INT64, **_INTO_LINES)
 
 
 @spelled(
@@ -63,9 +72,7 @@ def index_add_(x: Target, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     **{**_LINES, "index": "int64, shape (M,) or ()"},
 )
 def index_copy_(x: Target, dim: int, index: Any, source: Any) -> Target:
-    return targets.scatter(
-        "index_copy_", "update", x, along, index, vector(source), dim, widths=INT64, convert_updates=False, argument="source"
-    )
+    return targets.scatter("index_copy_", "update", x, along, index, vector(source), dim, widths=INT64, **_INTO_LINES)
 
 
 @spelled(
@@ -79,8 +86,8 @@ def index_copy_(x: Target, dim: int, index: Any, source: Any) -> Target:
     value="a number that x can hold, or an array of one without dimensions",
 )
 def index_fill_(x: Target, dim: int, index: Any, value: Any) -> Target:
-    if np.ndim(value):
-        raise IndexFormError(f"index_fill_: value.shape = {np.shape(value)} must be ()")
+    if shape := convert.array_of("index_fill_", "value", value).shape:
+        raise IndexFormError(f"index_fill_: value.shape = {shape} must be ()")
     number = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
     return targets.scatter(
         "index_fill_", "update", x, along, index, number, dim, widths=INT64, wrap=True, spread_scalar=True, argument="value"
@@ -91,10 +98,11 @@ def _index_put(name: str, op: str, x: Array, indices: Any, values: Any, *, targe
     """Masks and integer vectors, one for each of the first axes; None leaves an axis whole."""
     if not isinstance(indices, (tuple, list)):
         raise DtypeError(f"{name}: indices must be a tuple of arrays, not {type(indices).__name__}")
-    for k, item in enumerate(indices):
-        if item is not None and dtypes.name(np.asarray(item).dtype) not in ("int32", "int64", "bool"):
-            raise DtypeError(f"{name}: indices[{k}].dtype = {np.asarray(item).dtype} must be int32, int64 or bool")
-    expression = tuple(slice(None) if item is None else np.asarray(item) for item in indices)
+    items = [None if item is None else convert.array_of(name, f"indices[{k}]", item) for k, item in enumerate(indices)]
+    for k, item in enumerate(items):
+        if item is not None and dtypes.name(item.dtype) not in ("int32", "int64", "bool"):
+            raise DtypeError(f"{name}: indices[{k}].dtype = {item.dtype} must be int32, int64 or bool")
+    expression = tuple(slice(None) if item is None else item for item in items)
     return indexing.indexed(name, op, x, expression, values, target=target, exact=False)
 
 
@@ -109,14 +117,14 @@ def _index_put(name: str, op: str, x: Array, indices: Any, values: Any, *, targe
     accumulate="whether values are added",
 )
 def index_put_(x: Target, indices: Any, values: Any, accumulate: bool = False) -> Target:
-    op = "add" if convert.a_bool("index_put_", "accumulate", accumulate) else "update"
-    return targets.scatter("index_put_", op, x, _index_put, indices, values)
+    return targets.scatter("index_put_", _op_for("index_put_", accumulate), x, _index_put, indices, values)
 
 
 def _put(name: str, op: str, x: Array, index: Any, source: Any, **rules: Any) -> Call:
-    if np.shape(index) != np.shape(source) and np.size(index) != np.size(source):
-        raise ShapeError(f"{name}: source.shape = {np.shape(source)} must have as many elements as index.shape = {np.shape(index)}")
-    return normalize.rows(name, op, x.reshape(-1), np.reshape(index, -1), np.reshape(source, -1), **rules)
+    places, values = convert.array_of(name, "index", index), convert.array_of(name, "source", source)
+    if places.size != values.size:
+        raise ShapeError(f"{name}: source.shape = {values.shape} must have as many elements as index.shape = {places.shape}")
+    return normalize.rows(name, op, x.reshape(-1), places.reshape(-1), values.reshape(-1), **rules)
 
 
 @spelled(
@@ -130,8 +138,7 @@ def _put(name: str, op: str, x: Array, index: Any, source: Any, **rules: Any) ->
     accumulate="whether sources are added",
 )
 def put_(x: Target, index: Any, source: Any, accumulate: bool = False) -> Target:
-    op = "add" if convert.a_bool("put_", "accumulate", accumulate) else "update"
-    return targets.scatter("put_", op, x, _put, index, source, widths=INT64, wrap=True, convert_updates=False)
+    return targets.scatter("put_", _op_for("put_", accumulate), x, _put, index, source, widths=INT64, wrap=True, convert_updates=False)
 
 
 @spelled(
@@ -145,21 +152,9 @@ def put_(x: Target, index: Any, source: Any, accumulate: bool = False) -> Target
     include_self=_INCLUDE,
 )
 def index_reduce_(x: Target, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Target:
-    return reductions.reduce_into(
-        "index_reduce_",
-        reduce,
-        x,
-        along,
-        index,
-        source,
-        dim,
-        include_self=convert.a_bool("index_reduce_", "include_self", include_self),
-        kinds=("prod", "mean", "amax", "amin"),
-        same_rank=True,
-        widths=INT32_OR_INT64,
-        convert_updates=False,
-        argument="source",
-    )
+    kinds = ("prod", "mean", "amax", "amin")
+    rules: dict[str, Any] = {"include_self": include_self, "kinds": kinds, "same_rank": True, **_INTO_LINES}
+    return _reduce("index_reduce_", reduce, x, along, index, source, dim, **rules)
 
 
 _SCATTER = {None: "update", "add": "add", "multiply": "mul"}
@@ -199,14 +194,4 @@ def scatter_add_(x: Target, dim: int, index: Any, src: Any) -> Target:
     include_self=_INCLUDE,
 )
 def scatter_reduce_(x: Target, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Target:
-    return reductions.reduce_into(
-        "scatter_reduce_",
-        reduce,
-        x,
-        elements,
-        index,
-        src,
-        dim,
-        include_self=convert.a_bool("scatter_reduce_", "include_self", include_self),
-        widths=INT32_OR_INT64,
-    )
+    return _reduce("scatter_reduce_", reduce, x, elements, index, src, dim, include_self=include_self)
