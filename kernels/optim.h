@@ -6,7 +6,7 @@
 //
 //   by cell    x = rule.step(x, g, a, b, c)             a, b, c: the cell's state, changed in place; a rule uses as many as it has
 //   by row     u = rule.direction(x, g, a, b) for each cell of the row
-//              k = rule.factor(sum of x * x, sum of u * u, width, state of the row)    sums as in squares, below
+//              k = rule.factor(sum of x * x, sum of u * u, width, state of the row)    the first only if it `weighs`
 //              x = rule.finish(x, u, k)
 //
 // Every operation is IEEE and stands alone, in the order written, so that host and device give the same bits.
@@ -57,7 +57,7 @@ template <class V> struct adagrad {
 };
 
 template <class V> struct rowwise_adagrad {
-    static constexpr bool by_row = true;
+    static constexpr bool by_row = true, weighs = false;
     V decay, rate, epsilon;
     PS_HD explicit rowwise_adagrad(const V* h) : decay(h[0]), rate(h[1]), epsilon(h[2]) {}
     PS_HD V direction(V, V g, V&, V&) const { return g; }
@@ -117,7 +117,7 @@ template <class V> struct ftrl {
 };
 
 template <class V> struct lamb {
-    static constexpr bool by_row = true;
+    static constexpr bool by_row = true, weighs = true;
     V rate, correction1, correction2, beta1, rest1, beta2, rest2, epsilon, weight;
     PS_HD explicit lamb(const V* h)
         : rate(h[1]), correction1(h[2]), correction2(h[3]), beta1(h[4]), rest1(h[5]), beta2(h[6]), rest2(h[7]), epsilon(h[8]),

@@ -159,7 +159,7 @@ template <class T> __attribute__((noinline)) double squares_of_row(const T* x, i
 // u becomes the direction.
 template <class Rule, int Cells, class T, class V>
 __attribute__((noinline)) void step_row(const Rule rule, T* __restrict x, V* __restrict u, V* __restrict a, V* __restrict b, V* row, i64 n) {
-    const double weights = squares_of_row(x, n);
+    const double weights = Rule::weighs ? squares_of_row(x, n) : 0;
     for (i64 j = 0; j < n; ++j) {
         V p = 0, q = 0;
         if (Cells > 0) p = a[j];
@@ -273,8 +273,8 @@ template <class V> struct is_adam<adam<V>> { enum { value = 1 }; };
 template <class Rule, class T, int Cells, int Rows, int Varying, int Constants>
 void Table<Rule, T, Cells, Rows, Varying, Constants>::catch_up(i64 row, i64 target) const {
     if constexpr (is_adam<Rule>::value) {
-        i64 step = s.last[row] + 1;
-        if (step < s.first) step = s.first;
+        if (s.last[row] >= target) return;
+        i64 step = s.last[row] < s.first ? s.first : s.last[row] + 1;
         V* m = cell(0, row);
         for (int count = 0; step <= target; ++step, ++count) {
             V old[ps::kMostScalars];

@@ -239,7 +239,7 @@ class Optimizer:
             assert shown is not None
             raise bad_id(call, shown, fault, len(x))
         if updates is not None:
-            with param._count_lock:
+            with state.lock:
                 state.step._array[...] += 1
         for p in (param, *(state.parameters() if updates is not None else state.parameters()[1:])):
             p._changed()

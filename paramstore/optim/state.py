@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import locks
 from ..convert import Array
 from ..errors import DtypeError, ShapeError
 from ..parameter import Parameter
@@ -34,6 +35,7 @@ class State:
     """
 
     def __init__(self, call: str, param: Parameter, name: str, slots: tuple[Slot, ...], catches_up: bool, before: State | None = None) -> None:
+        self.lock = locks.made()  # of the count of steps and of what is known of them
         self._param_name, self._name, self._store = param.name, name, param._store()
         self._loose = {p.name.rsplit("/", 1)[-1]: p for p in before.parameters()} if before is not None and self._store is None else {}
         wide = np.dtype(np.float64 if param.dtype == np.float64 else np.float32)
@@ -99,16 +101,15 @@ class State:
 
     def history(self, upto: int, scalars: Callable[[int], tuple[float, ...]]) -> Array:
         """The varying scalars of the steps 1 .. upto: what is not known is made by ``scalars(step - 1)``."""
-        if upto > len(self._history):
-            width = len(scalars(0))
-            grown = np.empty((max(64, 2 * upto), width))
-            if self._known:
-                grown[: self._known] = self._history[: self._known]
-            self._history = grown
-        for step in range(self._known, upto):
-            row = scalars(step)
-            self._history[step] = row
-            self.decays |= row[0] != 1.0
-            self.most = max(self.most, row[1])
-        self._known = max(self._known, upto)
-        return self._history[:upto]
+        with self.lock:
+            for step in range(self._known, upto):
+                row = scalars(step)
+                if step >= len(self._history):
+                    grown = np.empty((max(64, 2 * upto), len(row)))
+                    grown[:step] = self._history[:step] if step else 0.0
+                    self._history = grown
+                self._history[step] = row
+                self._known = step + 1
+                self.decays |= row[0] != 1.0
+                self.most = max(self.most, row[1])
+            return self._history[:upto]
