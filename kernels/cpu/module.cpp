@@ -3,10 +3,12 @@
 #include <string>
 
 #include "arrays.h"
+#include "bags.h"
 #include "check.h"
 #include "fast.h"
 #include "gil.h"
 #include "memory.h"
+#include "optim_module.h"
 #include "plan.h"
 #include "pool.h"
 #include "scatter.h"
@@ -168,6 +170,7 @@ NB_MODULE(_cpu, m) {
     using namespace nb::literals;
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     ps::init_arrays();
+    ps::register_bags(m);
     ps::init_memory();
     ps::hot();  // an unknown PARAMSTORE_ISA fails here, and not in the first call
     m.attr("OPS") = ps::names(ps::kOpInfo);
@@ -188,4 +191,5 @@ NB_MODULE(_cpu, m) {
           "wrap"_a);
     m.def("flatten_tuples", &ps::flatten_tuples_, "indices"_a, "dims"_a, "out"_a, "bounds"_a, "wrap"_a);
     ps::bind_fast(m);
+    ps::define_optim(m);
 }
