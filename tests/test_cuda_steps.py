@@ -43,7 +43,8 @@ def both(rule: str, dtype: str, arrays: dict[str, Any], rest: tuple[Any, ...]) -
     """One step by either kernel, on copies: the same bits everywhere."""
     reference = next(k for k in registry._table[rule, "optim", dtype, "cpu", "ordered"] if k.backend == "reference").function
     own = {k: tuple(a.copy() for a in v) if isinstance(v, tuple) else None if v is None else v.copy() for k, v in arrays.items()}
-    there = {k: tuple(calls.device().put(a) for a in v) if isinstance(v, tuple) else None if v is None else calls.device().put(v) for k, v in arrays.items()}
+    put = calls.device().put
+    there = {k: tuple(map(put, v)) if isinstance(v, tuple) else None if v is None else put(v) for k, v in arrays.items()}
     wanted = reference(*own.values(), *rest)
     got = calls.kernel(rule, "optim", dtype, "fast").function(*there.values(), *rest)
     assert (None if got is None else tuple(got)) == (None if wanted is None else tuple(wanted))

@@ -88,7 +88,8 @@ def families() -> dict[str, list[str]]:
         if cell.macro not in lines:
             lines.append(cell.macro)
     for dtype in STEPPED:
-        found[f"optim_{dtype}"] = [f"PS_STEP_{kind}({rule}, {dtype})" for rule in ops.RULES for kind in ("CELLS", "ROWS") if kind == "ROWS" or rule not in BY_ROW]
+        by_cell = [f"PS_STEP_CELLS({rule}, {dtype})" for rule in ops.RULES if rule not in BY_ROW]
+        found[f"optim_{dtype}"] = [*by_cell, *(f"PS_STEP_ROWS({rule}, {dtype})" for rule in ops.RULES)]
     return found
 
 
