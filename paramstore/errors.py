@@ -22,6 +22,8 @@ __all__ = [
     "TooLarge",
     "NameInUse",
     "UnknownName",
+    "Poisoned",
+    "TimedOut",
 ]
 
 
@@ -86,3 +88,11 @@ class UnknownName(ParamstoreError, KeyError):
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
         return str(self.args[0]) if self.args else ""
+
+
+class Poisoned(ParamstoreError, RuntimeError):
+    """Another worker failed, so that this one would wait for ever; ``__cause__`` is the other's error."""
+
+
+class TimedOut(ParamstoreError, TimeoutError):
+    """A wait for other workers took longer than was allowed."""

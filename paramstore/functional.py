@@ -265,6 +265,11 @@ def gather(params: Any, indices: Any, axis: int = 0, *, bounds: str = "raise") -
     return batched.gather("gather", params, indices, axis, bounds=bounds)
 
 
+def named_gather(name: str, params: Array, ids: Any, bounds: str) -> Array:
+    """`gather` of rows under the name of another call and its arguments."""
+    return batched.gather(name, params, ids, 0, bounds=bounds, target="param")
+
+
 def gather_nd(params: Any, indices: Any, *, bounds: str = "raise") -> Array:
     """The cells or slices ``params[indices[i, ..., j, :]]``: shape ``indices.shape[:-1] + params.shape[indices.shape[-1]:]``.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .errors import ArgumentError
 
-__all__ = ["Op", "OPS", "REDUCTIONS", "OPERATORS", "LAYOUT_OF", "op_named", "register_op"]
+__all__ = ["Op", "OPS", "REDUCTIONS", "OPERATORS", "RULES", "LAYOUT_OF", "op_named", "register_op"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,16 @@ OPS: dict[str, Op] = {
     )
 }
 
+# The update rules of optimizers, the same as in ``kernels/optim.def``.
+RULES = (
+    "sgd", "sgd_momentum", "sgd_nesterov", "adagrad", "rowwise_adagrad", "rmsprop", "rmsprop_momentum", "rmsprop_centered",
+    "rmsprop_centered_momentum", "adam", "ftrl", "lamb",
+)  # fmt: skip
+
 # What else kernels do, and the one layout it is for; "gather" has two.
-LAYOUT_OF: dict[str, str] = {"flatten": "tuples", "coalesce": "slices"}
+LAYOUT_OF: dict[str, str] = {
+    "flatten": "tuples", "coalesce": "slices", "bag_sum": "bags", "bag_mean": "bags", "bag_max": "bags", **dict.fromkeys(RULES, "optim"),
+}  # fmt: skip
 
 # ONNX spells assignment "none"; the other reductions carry their op's name.
 REDUCTIONS: dict[str, str] = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from .convert import Array
 from .counter import Counter
 from .errors import ArgumentError, DeviceError, DtypeError, ShapeError, TargetError
 from .streams import StreamLock
+
+if TYPE_CHECKING:
+    from .optim.state import State
+    from .store import ParamStore
 
 __all__ = ["Parameter", "Variable"]
 
@@ -41,7 +46,7 @@ class Parameter:
     [[0.0, 0.0], [4.0, 6.0]]
     """
 
-    __slots__ = ("__weakref__", "_array", "_changed", "_count", "_device", "_dtype_name", "_name", "_pin", "_shared", "lock", "trainable")
+    __slots__ = ("__weakref__", "_array", "_changed", "_count", "_device", "_dtype_name", "_home", "_name", "_pin", "_shared", "_states", "lock", "trainable")
 
     def __init__(
         self, value: Any, name: str = "", *, dtype: Any = None, device: str | None = None, trainable: bool = True, copy: bool = True
@@ -58,6 +63,8 @@ class Parameter:
         self._pin = buffers.pinned(self._array)
         self._shared = not copy
         self._dtype_name = dtypes.name(self._array.dtype)
+        self._home: weakref.ref[ParamStore] | None = None
+        self._states: dict[str, State] = {}  # of optimizers, by their names
         self._counted(0)
         self.lock: Any = locks.made() if on is None else StreamLock(on)
 
@@ -133,6 +140,10 @@ class Parameter:
     def __repr__(self) -> str:
         frozen = "" if self.trainable else ", trainable=False"
         return f"Parameter({self._name!r}, shape={self.shape}, dtype={self.dtype}, device={self._device!r}, version={self.version}{frozen})"
+
+    def _store(self) -> ParamStore | None:
+        """The store that it is in; the last one, if several."""
+        return self._home() if self._home is not None else None
 
     def _counted(self, version: int) -> None:
         self._count = Counter(version)
@@ -243,7 +254,7 @@ class Parameter:
     def resize(self, rows: int, initializer: Any = None) -> Parameter:
         """Gives the table another number of rows, in a new buffer: the first rows stay, new ones are zeros or come from ``initializer``.
 
-        Arrays that `value` gave out before keep the old buffer.
+        The state of its optimizers gets as many. Arrays that `value` gave out before keep the old buffer.
 
         Raises:
             ShapeError: a Parameter without dimensions, or a negative number.
@@ -263,6 +274,8 @@ class Parameter:
             places.assign(new[:kept], self._array[:kept])
             self._array, self._pin = new, buffers.pinned(new)
             self._changed()
+            for state in list(self._states.values()):
+                state.resize(shape[0])
         return self
 
     # -- copies -----------------------------------------------------------------------------------------------------------------

@@ -123,10 +123,14 @@ class IndexedSlices:
         n, w = ids.size, prod(values.shape[ids.ndim :])
         size = shape[0] if shape is not None else max(0, int(ids.max(initial=-1))) + 1
         kernel = registry.find(call, "coalesce", "slices", dtypes.name(values.dtype))
-        found: Any = kernel.function(ids.reshape(n), values.reshape(n, w), size)
+        flat, names = ids.reshape(n), None
+        if size.bit_length() + n.bit_length() > 64 and n and flat.min() >= 0 and flat.max() < size:  # kernels sort id and position in 64 bits
+            names, flat = np.unique(flat, return_inverse=True)
+        found: Any = kernel.function(flat, values.reshape(n, w), size if names is None else len(names))
         if len(found) == 3:
             raise bad_id(call, ids, found, size)
         unique, rows = found
+        unique = unique if names is None else names[unique]
         return self._of(unique, rows.reshape(len(unique), *values.shape[ids.ndim :]), self._dense_shape)
 
     def to_dense(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,6 +84,7 @@ class ParamStore:
             array = buffers.empty(call, sizes, wanted, on)
             buffers.fill(array, initializer)
             made = Parameter._adopt(array, name, trainable)
+            made._home = weakref.ref(self)
             with self._lock:
                 self._params[name] = made
         finally:
@@ -133,6 +135,7 @@ class ParamStore:
                 raise NameInUse(f"add: the Parameter is in this store already, as {parameter.name!r}")
             self._params[key] = parameter
             parameter._name = key
+            parameter._home = weakref.ref(self)
         return parameter
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -223,6 +226,8 @@ class ParamStore:
     def __setstate__(self, state: dict[str, Parameter]) -> None:
         self.__init__()  # type: ignore[misc]
         self._params.update(state)
+        for parameter in state.values():
+            parameter._home = weakref.ref(self)
 
 
 class Scope:

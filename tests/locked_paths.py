@@ -181,6 +181,11 @@ def calls() -> dict[str, Callable[[], Array]]:
     x, ids = rng.random((R, W)).astype(np.float32), rng.integers(0, R, N)
     wide, few = rng.random((4, 90000)).astype(np.float32), np.array([3, 1])
     tuples = np.stack([ids, ids % W], 1).repeat(10, 0)
+    often = np.where(rng.random(30000) < 0.5, 7, rng.integers(0, R, 30000))  # threads share the columns of one sum
+    slices = ps.IndexedSlices(often, rng.random((30000, W), np.float32), (R, W))
+    out["optimizer"] = lambda: ps.optim.Adam(0.1).apply(ps.Parameter(x), slices).numpy()
+    out["optimizer, all rows"] = lambda: ps.optim.Adagrad(0.1).apply(ps.Parameter(x), x).numpy()
+    out["coalesce"] = lambda: np.asarray(slices.coalesce().values)
     out["gather"] = lambda: ps.gather(x, ids)
     out["gather, columns"] = lambda: ps.gather(wide, few)
     out["gather, tuples"] = lambda: ps.gather_nd(x, tuples)
@@ -221,6 +226,7 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     if not ps.kernels(backend="cpu"):
         sys.exit("locked_paths: the compiled extension is not there")
+    sys.modules["paramstore._cpu"].set_bytes_per_thread(1 << 14)  # type: ignore[attr-defined]
     for part in (first_calls, pool_growth, one_table, own_tables):
         part(rounds)
         print(f"{part.__name__.replace('_', ' ')}: done", flush=True)

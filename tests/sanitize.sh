@@ -135,7 +135,8 @@ address() {
     stage "the extension is there" present
     canary outside heap-buffer-overflow
     canary overflow "signed integer overflow"
-    local kernel_tests=(tests/test_matrix.py tests/test_properties*.py tests/test_memory.py tests/test_threads_*.py)
+    local kernel_tests=(tests/test_matrix.py tests/test_properties*.py tests/test_memory.py tests/test_threads_*.py
+        tests/test_slices.py tests/test_optim.py)
     stage "kernel tests" tests "${kernel_tests[@]}"
     # Without the test that starts others of these anew under each instruction set.
     PARAMSTORE_ISA=baseline stage "kernel tests, PARAMSTORE_ISA=baseline" \

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 WORD2VEC = str(ROOT / "examples" / "word2vec.py")
-SMALL = ("--max-words", "6000", "--epochs", "2", "--min-count", "3", "--dim", "16", "--batch", "256", "--lr", "0.2")
+SMALL = ("--max-words", "6000", "--epochs", "2", "--min-count", "3", "--dim", "16", "--batch", "64", "--plot", "")
 
 
 def run(tmp_path: Path, *arguments: str, fails: bool = False) -> str:
@@ -58,13 +58,24 @@ def test_the_commands_are_those_of_ci() -> None:
     assert re.search(r'^dependencies = \["numpy>=2.0"\]$', project, re.MULTILINE)
 
 
-def test_word2vec_gives_the_same_tables_at_any_thread_count(tmp_path: Path) -> None:
-    found = [results(run(tmp_path, WORD2VEC, *SMALL, "--threads", str(n))) for n in (1, 2, 3)]
+@pytest.mark.parametrize("mode", ["sequencer", "accumulator"])
+def test_word2vec_gives_the_same_tables_at_any_thread_count(mode: str, tmp_path: Path) -> None:
+    found = [results(run(tmp_path, WORD2VEC, *SMALL, "--mode", mode, "--threads", str(n))) for n in (1, 2, 3, 4)]
     assert len({f["sha256"] for f in found}) == 1
     assert len(found[0]["sha256"]) == 64
     assert found[0]["ordered"].startswith("yes")
     before, after = map(float, re.findall(r"\d+\.\d+", found[0]["held-out loss"])[:2])
     assert after < before - 0.3
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "rmsprop", "adam"])
+@pytest.mark.parametrize("mode", ["hogwild", "sequencer"])
+def test_word2vec_learns_with_any_optimizer_and_mode(mode: str, optimizer: str, tmp_path: Path) -> None:
+    mode = "locked" if optimizer == "momentum" and mode == "hogwild" else mode
+    found = results(run(tmp_path, WORD2VEC, *SMALL, "--epochs", "4", "--mode", mode, "--optimizer", optimizer))
+    before, after = map(float, re.findall(r"\d+\.\d+", found["held-out loss"])[:2])
+    assert after < before - 0.05
+    assert found["ordered"] == f"{'yes' if mode == 'sequencer' else 'no'} (mode {mode}, optimizer {optimizer})"
 
 
 def test_word2vec_seed_changes_the_tables(tmp_path: Path) -> None:

@@ -49,7 +49,18 @@ def test_contracts(tmp_path: Path) -> None:
     run(tmp_path, "-m", "doctest", "contracts.txt")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md", "docs/contracts.md"])
+def test_optimizers(tmp_path: Path) -> None:
+    page = (DOCS / "optimizers.md").read_text(encoding="utf-8")
+    (tmp_path / "optimizers.txt").write_text("\n\n".join(BLOCK.findall(page)), encoding="utf-8")
+    run(tmp_path, "-m", "doctest", "optimizers.txt")
+
+
+def test_threads(tmp_path: Path) -> None:
+    (tmp_path / "threads.py").write_text("\n\n".join(BLOCK.findall((DOCS / "threads.md").read_text(encoding="utf-8"))), encoding="utf-8")
+    run(tmp_path, "threads.py")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md", "docs/contracts.md", "docs/threads.md", "docs/optimizers.md"])
 def test_links(page: str) -> None:
     """Every relative link leads to a file."""
     path = DOCS.parent / page

@@ -3,9 +3,12 @@
 #include <string>
 
 #include "arrays.h"
+#include "bags.h"
+#include "check.h"
 #include "fast.h"
 #include "gil.h"
 #include "memory.h"
+#include "optim_module.h"
 #include "plan.h"
 #include "pool.h"
 #include "scatter.h"
@@ -167,6 +170,7 @@ NB_MODULE(_cpu, m) {
     using namespace nb::literals;
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     ps::init_arrays();
+    ps::register_bags(m);
     ps::init_memory();
     ps::hot();  // an unknown PARAMSTORE_ISA fails here, and not in the first call
     m.attr("OPS") = ps::names(ps::kOpInfo);
@@ -178,6 +182,7 @@ NB_MODULE(_cpu, m) {
     m.def("set_num_threads", &ps::set_threads, "n"_a);
     m.def("get_num_threads", &ps::get_num_threads);
     m.def("force_plan", &ps::force_plan, "kind"_a);  // for tests: the number of a Plan::Kind, or -1
+    m.def("set_bytes_per_thread", &ps::set_bytes_per_thread, "bytes"_a);  // for tests
     m.def("scatter_rows", &ps::scatter_rows_, "op"_a, "dtype"_a, "data"_a, "ids"_a, "updates"_a, "bounds"_a, "wrap"_a);
     m.def("scatter_elements", &ps::scatter_elements_, "op"_a, "dtype"_a, "data"_a, "axis"_a, "indices"_a, "updates"_a,
           "bounds"_a, "wrap"_a);
@@ -186,4 +191,5 @@ NB_MODULE(_cpu, m) {
           "wrap"_a);
     m.def("flatten_tuples", &ps::flatten_tuples_, "indices"_a, "dims"_a, "out"_a, "bounds"_a, "wrap"_a);
     ps::bind_fast(m);
+    ps::define_optim(m);
 }

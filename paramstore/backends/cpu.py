@@ -36,8 +36,21 @@ def _register_all() -> None:
         add(op, dtype, partial(_cpu.scatter_rows, *key), partial(_cpu.scatter_elements, *key))
     for dtype in _cpu.gather_cells():
         add("gather", dtype, partial(_cpu.gather_rows, number[dtype]), partial(_cpu.gather_elements, number[dtype]))
+    for mode, op in enumerate(("bag_sum", "bag_mean", "bag_max")):  # BagMode in kernels/cpu/bags.h
+        for dtype in _cpu.bag_cells():
+            bags = partial(_cpu.reduce_bags, mode, number[dtype])
+            registry.register(op, "bags", dtype, bags, backend="cpu", priority=10, threads=True, checks=True, notes=f"{_cpu.isa()}")
     for index in ("int32", "int64"):
         registry.register("flatten", "tuples", index, _cpu.flatten_tuples, backend="cpu", priority=10, threads=True, checks=True)
+
+    def other(op: str, layout: str, dtype: str, function: Any) -> None:
+        registry.register(op, layout, dtype, function, backend="cpu", priority=10, threads=True, checks=True, notes=f"{_cpu.isa()}")
+
+    for dtype in _cpu.SLICE_DTYPES:
+        other("coalesce", "slices", dtype, partial(_cpu.coalesce, number[dtype]))
+    for dtype in _cpu.OPTIM_DTYPES:
+        for code, rule in enumerate(_cpu.OPTIMS):
+            other(rule, "optim", dtype, partial(_cpu.step_rows, code, number[dtype]))
 
 
 if _cpu:

@@ -28,7 +28,7 @@ class Arguments:
 
     table: Array
     ids: Array  # (N,) or, for the form "nd", (N, K); for "elements" the shape of the updates
-    updates: Array  # for a gather: empty
+    updates: Array  # for gathers and bags: empty
     unique: int  # how many different rows (elements: cells) are hit
 
     def fresh(self) -> Arguments:
@@ -102,7 +102,7 @@ def build(w: Workload, seed: int = 0) -> Arguments:
         ids = flat.reshape(w.index_shape)
         update_shape = w.index_shape if w.form == "elements" else w.index_shape + w.table[1:]
     table = _values(w, rng, w.table)
-    updates = np.empty(0, w.dtype) if w.form == "gather" else _values(w, rng, update_shape)
+    updates = np.empty(0, w.dtype) if w.form in ("gather", "bags") else _values(w, rng, update_shape)
     return Arguments(table, np.ascontiguousarray(ids.astype(w.index, copy=False)), updates, _unique(w, flat, ids, targets))
 
 

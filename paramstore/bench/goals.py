@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from . import lookups, optimizers
 from .records import Row, Run
 
 __all__ = ["Check", "check", "summary"]
@@ -86,7 +87,7 @@ def check(runs: Sequence[Run]) -> list[Check]:
     found: list[Check] = []
     for run in runs:
         for row in run.rows:
-            found += [*_speed(run, row), *_bounds(run, row)]
+            found += [*_speed(run, row), *_bounds(run, row), *optimizers.checks(run, row, Check), *lookups.checks(run, row, Check)]
         found += _growth(run)
     return [*found, *_threads(runs)]
 

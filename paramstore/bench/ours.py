@@ -10,6 +10,7 @@ import numpy as np
 
 import paramstore as ps
 
+from . import lookups, optimizers
 from .arguments import Arguments
 from .peers.base import Contender, Missing, together
 from .workloads import Workload
@@ -31,6 +32,10 @@ def ours(w: Workload, a: Arguments) -> Contender:
         return _locked(w, a)
     if w.form == "frontend":
         return _through_frontend(w.op, a)
+    if w.form == "optim":
+        return optimizers.ours(w, a)
+    if w.form == "bags":
+        return lookups.ours(w, a)
     return Contender("ours", _functional(w, a), lambda out: out)
 
 

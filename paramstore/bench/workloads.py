@@ -18,8 +18,8 @@ import numpy as np
 __all__ = ["Workload", "TABLE", "GROUPS", "FORMS", "DISTRIBUTIONS", "select", "scaled"]
 
 # What a call does: in place on a Parameter's rows ("locked" from several threads at once), into zeros, into a copy by rows, by elements
-# or by index tuples, reading, or in place through a frontend.
-FORMS = ("rows", "locked", "scatter_nd", "tensor_scatter", "elements", "nd", "gather", "frontend")
+# or by index tuples, reading, in place through a frontend, a step of an optimizer, or reading bags of rows.
+FORMS = ("rows", "locked", "scatter_nd", "tensor_scatter", "elements", "nd", "gather", "frontend", "optim", "bags")
 DISTRIBUTIONS = ("uniform", "zipf", "sorted", "onehot", "heavy")
 
 _REAL = ("numpy", "torch", "jax", "tensorflow", "mindspore", "scipy", "onnxruntime")
@@ -35,7 +35,7 @@ class Workload:
         name: unique; what ``--only`` matches.
         group: what ``--group`` matches.
         form: one of `FORMS`.
-        op: an op of `paramstore.ops.OPS`, "gather", or for the form "frontend" the frontend's operator.
+        op: an op of `paramstore.ops.OPS`, "gather", or for the form "frontend" the frontend's operator, for "optim" the optimizer, for "bags" the mode.
         table: the target's shape.
         index_shape: of the indices; for "nd" the last size is the length of an index tuple.
         floor: the bytes that must move, given the number of different targets.
@@ -215,8 +215,20 @@ def _frontend() -> Iterator[Workload]:
         yield Workload(f"{operator}, small call", "frontend", "frontend", operator, (K, 16), (32,), in_place, ("core",))
 
 
+def _optim() -> Iterable[Workload]:
+    from .optim_workloads import rows
+
+    return rows()
+
+
+def _lookup() -> Iterable[Workload]:
+    from .lookup_workloads import rows
+
+    return rows()
+
+
 _ALL: tuple[Callable[[], Iterable[Workload]], ...] = (
-    _issue, _width, _dtype, _ids, _op, _functional, _elements, _nd, _gather, _growth, _locking, _frontend,
+    _issue, _width, _dtype, _ids, _op, _functional, _elements, _nd, _gather, _growth, _locking, _frontend, _optim, _lookup,
 )  # fmt: skip
 TABLE: tuple[Workload, ...] = tuple(w for rows in _ALL for w in rows())
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(w.group for w in TABLE))

@@ -32,7 +32,6 @@ FLAGS = (
 )  # fmt: skip
 MORE_FLAGS = tuple(shlex.split(os.environ.get("PARAMSTORE_CUDA_HOST_CXXFLAGS", "")))
 THREADS = 4  # of the host, for a launch of more than one thread
-MOST_UNUSED = 1 << 16  # threads of a launch; more than any kernel has work for here say that a grid is wrong
 _seeds = itertools.count(1)
 
 
@@ -62,7 +61,8 @@ def built(family: str, arch: int = ARCH) -> Path:
         with tempfile.TemporaryDirectory(dir=folder) as work:
             unit, out = Path(work) / f"{family}.cpp", Path(work) / "out.so"
             unit.write_text(text)
-            command = [CXX, *FLAGS, *MORE_FLAGS, f"-DPS_ARCH={arch}", f"-I{modules.folder()}", f"-I{HERE}", "-include", "cuda_host.h", str(unit), "-o", str(out)]
+            ours = [f"-DPS_ARCH={arch}", f"-I{modules.folder()}", f"-I{HERE}", "-include", "cuda_host.h"]
+            command = [CXX, *FLAGS, *MORE_FLAGS, *ours, str(unit), "-o", str(out)]
             done = subprocess.run(command, capture_output=True, text=True)
             assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
             os.replace(out, library)
@@ -91,7 +91,6 @@ def launch(family: str, entry: str, grid: tuple[int, ...], block: tuple[int, ...
     assert int(np.prod(block)) <= 256 and all(s <= most for s, most in zip((*grid, 1, 1), (2**31 - 1, 65535, 65535)))
     total = int(np.prod([*grid, *block], dtype=object))
     threads = min(THREADS, total)
-    code = library(family, arch).cuda_host_launch(
-        entry.encode(), shape[0], shape[1], addresses, sizes, len(values), threads, ctypes.c_uint64(next(_seeds) * 0x9E3779B97F4A7C15 >> 7 & 2**62 - 1)
-    )
+    seed = ctypes.c_uint64(next(_seeds) * 0x9E3779B97F4A7C15 >> 7 & 2**62 - 1)
+    code = library(family, arch).cuda_host_launch(entry.encode(), *shape, addresses, sizes, len(values), threads, seed)
     assert code == 0, f"{entry}: " + {-1: "no such kernel", -2: "another number of arguments"}.get(code, f"argument {-3 - code} has another size")

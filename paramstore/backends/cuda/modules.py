@@ -43,7 +43,8 @@ def folder() -> Path:
     for place in places:
         if (place / "cuda" / "common.cuh").exists():
             return place
-    raise DeviceError(f"the sources of the CUDA kernels are not there (looked in {', '.join(map(str, places))}); install paramstore with its extension")
+    looked = ", ".join(map(str, places))
+    raise DeviceError(f"the sources of the CUDA kernels are not there (looked in {looked}); install paramstore with its extension")
 
 
 def source(family: str) -> str:

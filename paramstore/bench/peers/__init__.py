@@ -14,7 +14,7 @@ __all__ = ["PEERS", "YARDSTICKS", "Contender", "Missing", "Peer", "load"]
 # Name -> module here. TensorFlow is imported before MindSpore, which changes less for others.
 PEERS = {
     "numpy": "numpy_", "torch": "torch_", "jax": "jax_", "tensorflow": "tensorflow_", "mindspore": "mindspore_",
-    "onnxruntime": "onnxruntime_", "scipy": "scipy_", "numba": "numba_", "native": "native", "core": "core",
+    "onnxruntime": "onnxruntime_", "scipy": "scipy_", "numba": "numba_", "fbgemm": "fbgemm_", "native": "native", "core": "core",
 }  # fmt: skip
 YARDSTICKS = ("numba", "native", "core")
 

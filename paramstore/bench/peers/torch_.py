@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+from .. import lookups, optimizers
 from ..arguments import Arguments
 from ..workloads import Workload
 from .base import Array, Contender, Peer, locked_parts
@@ -30,6 +31,10 @@ class Torch:
         if w.form == "locked":
             add = locked_parts(w, a, lambda ids, updates: x.index_add_(0, t(ids), t(updates)))
             yield Contender("index_add_ + Lock", add, lambda _: a.table)
+        elif w.form == "optim":
+            yield optimizers.torch_contender(self.torch, w, a)
+        elif w.form == "bags":
+            yield lookups.torch_contender(self.torch, w, a)
         elif w.form == "gather":
             yield Contender("index_select", lambda: self.torch.index_select(x, 0, i), _numpy)
             yield Contender("x[i]", lambda: x[i], _numpy)

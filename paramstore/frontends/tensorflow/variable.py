@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import batched, dtypes, inplace
+from ... import batched, dtypes, inplace, slices
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, ParamstoreError
 from ...parameter import Parameter
@@ -34,7 +34,7 @@ def _rows(op: str) -> _Method:
     at_once = not rules
 
     def method(self: Variable, sparse_delta: IndexedSlices, use_locking: bool | None = False, name: Any = None) -> Variable:
-        if not isinstance(sparse_delta, IndexedSlices):
+        if not isinstance(sparse_delta, slices.IndexedSlices):
             raise DtypeError(f"{call}: sparse_delta must be IndexedSlices, not {type(sparse_delta).__name__}")
         p, values = self._p, sparse_delta._values
         if at_once and (use_locking is False or use_locking is None) and (takes_bool or p._dtype_name != "bool"):
@@ -222,7 +222,7 @@ class Variable:
         [[0, 5], [6, 0]]
         """
         call = "batch_scatter_update"
-        if not isinstance(sparse_delta, IndexedSlices):
+        if not isinstance(sparse_delta, slices.IndexedSlices):
             raise DtypeError(f"{call}: sparse_delta must be IndexedSlices, not {type(sparse_delta).__name__}")
         p = self._p
         try:
