@@ -24,6 +24,18 @@ BACKENDS = sorted({k.backend for k in ps.kernels()} & {"reference", "cpu"})
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 
+SMALL = """
+import sys
+if "paramstore._cpu" in sys.modules:
+    sys.modules["paramstore._cpu"].set_bytes_per_thread(1 << 14)
+"""
+
+
+def small_calls_take_threads() -> None:
+    """Calls that are not worth several threads take them nevertheless, until the process ends."""
+    exec(SMALL)
+
+
 def together(*functions: Callable[[], Any], seconds: float = 60) -> None:
     """Runs the functions at once, each in a thread with this thread's context; raises the first exception."""
     start, errors = threading.Barrier(len(functions)), []
@@ -48,7 +60,7 @@ def together(*functions: Callable[[], Any], seconds: float = 60) -> None:
 
 def script(tmp_path: Path, code: str, *arguments: str, seconds: int = 120) -> str:
     """Runs Python code in a process of its own; a signal is named."""
-    command = [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", PRELUDE + code, *arguments]
+    command = [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", PRELUDE + SMALL + code, *arguments]
     try:
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired as error:

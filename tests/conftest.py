@@ -13,6 +13,14 @@ if _HERE not in sys.path:
     sys.path.insert(0, _HERE)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def small_calls_take_threads() -> None:
+    """Calls that are not worth several threads take them nevertheless."""
+    import concurrency
+
+    concurrency.small_calls_take_threads()
+
+
 @pytest.fixture
 def often_switching() -> Iterator[None]:
     """Frequent switches between threads; afterwards the interval and the thread count are as they were."""

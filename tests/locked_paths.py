@@ -226,6 +226,7 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     if not ps.kernels(backend="cpu"):
         sys.exit("locked_paths: the compiled extension is not there")
+    sys.modules["paramstore._cpu"].set_bytes_per_thread(1 << 14)  # type: ignore[attr-defined]
     for part in (first_calls, pool_growth, one_table, own_tables):
         part(rounds)
         print(f"{part.__name__.replace('_', ' ')}: done", flush=True)

@@ -1,9 +1,13 @@
 #include "check.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace ps {
 namespace {
+
+std::atomic<i64> g_bytes_per_thread{2 << 20};
+constexpr i64 kFirst = 6;  // times that: waking a thread that sleeps takes up to a tenth of a millisecond
 
 // The lowest position any part finds; a part whose whole span lies behind one that is already known may skip it.
 template <class Find> Fault first_fault(i64 n, i64 item_bytes, Lease& lease, Find&& find) {
@@ -18,7 +22,12 @@ template <class Find> Fault first_fault(i64 n, i64 item_bytes, Lease& lease, Fin
 
 }  // namespace
 
-int threads_worth(i64 bytes) { return (int)std::clamp<i64>(bytes / kBytesPerThread, 1, kMaxThreads); }
+int threads_worth(i64 bytes) {
+    const i64 each = g_bytes_per_thread.load(std::memory_order_relaxed);
+    return bytes / each < kFirst ? 1 : (int)std::min<i64>(bytes / each, kMaxThreads);
+}
+
+void set_bytes_per_thread(i64 bytes) { g_bytes_per_thread.store(std::max<i64>(1, bytes), std::memory_order_relaxed); }
 
 Span cut(i64 n, int parts, int i, i64 grain) {
     const i64 grains = (n + grain - 1) / grain, each = grains / parts, more = grains % parts;

@@ -13,6 +13,7 @@ Fault check_divisors(const char* items, int size, i64 n, Lease& lease);
 
 // How many threads `bytes` of memory traffic are worth.
 int threads_worth(i64 bytes);
+void set_bytes_per_thread(i64 bytes);  // for tests: small calls, too, take several threads
 
 // [first, last) of part i when n is cut into `parts`, at multiples of `grain`.
 struct Span {

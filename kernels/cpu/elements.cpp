@@ -33,6 +33,16 @@ class Cursor {
         }
     }
 
+    // The positions up to the end of the line, at most `most`; where they begin, and one step further.
+    i64 line(i64 most, i64* base) {
+        const int last = walk_.ndim - 1;
+        const i64 run = std::min(most, walk_.extent[last] - at_[last]);
+        *base = base_ + at_[last] * walk_.step[last];
+        at_[last] += run;
+        if (at_[last] == walk_.extent[last]) carry(last);
+        return run;
+    }
+
   private:
     void carry(int d) {
         at_[d] = 0;
@@ -48,6 +58,8 @@ class Cursor {
     i64 at_[kMaxDims];
     i64 base_;  // of all coordinates but the last
 };
+
+constexpr i64 kLine = 16;  // positions; shorter lines go through a block
 
 struct Plan {
     enum Kind { kSerial, kOuter, kInner, kOwner } kind;
@@ -73,6 +85,16 @@ Plan plan_elements(const ElementsCall& call, int threads) {
 void apply_positions(const ElementsCall& call, i64 first, i64 last) {
     const i64 factor = call.cell.factor, bytes = factor * call.cell.item;
     Cursor cursor(call.walk, first);
+    const int dim = call.walk.ndim - 1;
+    if (call.walk.extent[dim] >= kLine) {
+        for (i64 at = first, base; at < last;) {
+            const i64 n = cursor.line(last - at, &base);
+            call.cell.line(call.data + base * bytes, factor, call.walk.step[dim], call.walk.axis_step, call.ids.part(at, n),
+                           call.range.checked(), call.updates + at * bytes);
+            at += n;
+        }
+        return;
+    }
     Block block;
     i64 targets[kBlock];
     for (i64 start = first; start < last; start += kBlock) {

@@ -102,9 +102,9 @@ template <class Op, class T, int Kind> constexpr Cell cell() {
     if constexpr ((Op::kinds & Kind) != 0) {
         using View = typename Op::template view<T>;
         using Canonical = typename View::canonical;
-        return {direct<Op, Canonical>, apply<Op, Canonical>, View::factor, (int)sizeof(Canonical)};
+        return {line<Op, Canonical>, direct<Op, Canonical>, apply<Op, Canonical>, View::factor, (int)sizeof(Canonical)};
     } else {
-        return {nullptr, nullptr, 0, 0};
+        return {nullptr, nullptr, nullptr, 0, 0};
     }
 }
 

@@ -15,7 +15,12 @@ using ApplyFn = void (*)(char* data, i64 stride, i64 width, const i64* rows, con
 // not in range, with those before it applied and no other.
 using DirectFn = i64 (*)(char* data, i64 stride, i64 width, Ids ids, Range range, const char* updates);
 
+// Elements of `factor` items: data[i * step + ids[i] * axis_step] = op(data[...], updates[i]). Each id is read once; one that has
+// no place is left out.
+using LineFn = void (*)(char* data, i64 factor, i64 step, i64 axis_step, Ids ids, Range range, const char* updates);
+
 struct Cell {
+    LineFn line;
     DirectFn direct;
     ApplyFn apply;  // nullptr: no such operator for this dtype
     int factor;     // items as the function counts them per element; for kRaw multiply by the item size

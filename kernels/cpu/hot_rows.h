@@ -30,6 +30,9 @@ template <class Op, class T, int N> struct Lanes {
             Pack a[packs];
             for (int k = 0; k < packs; ++k) a[k] = Op::on(Pack::load(x + k * step), Pack::load(u + k * step));
             for (int k = 0; k < packs; ++k) a[k].store(x + k * step);
+        } else if constexpr (packable<Op, T>() && N == 1 && !is_number<T>::integer) {
+            using Pack = pack<T, 16>;  // one float in a register of its own: selects instead of branches
+            *x = Op::on(Pack{{*x}}, Pack{{*u}}).v[0];
         } else {
             for (int j = 0; j < N; ++j) x[j] = Op::apply(x[j], u[j]);
         }
@@ -170,6 +173,41 @@ i64 direct(char* data, i64 stride, i64 width, Ids ids, Range range, const char* 
         case 16: return direct_rows<Op, T, 16, true>(x, stride, width, at, ids.n, range, u);
         default: return direct_rows<Op, T, 0, true>(x, stride, width, at, ids.n, range, u);
     }
+}
+
+// ---- cells along a line -------------------------------------------------------------------------------------------
+
+template <class Op, class T, bool Last, bool Single, class I>
+void line_of(T* data, i64 factor, i64 step, i64 axis_step, const I* ids, i64 n, Range range, const T* updates) {
+    if (Single) factor = 1;
+    if (Last) step = 0, axis_step = 1;
+    for (i64 i = 0; i < n; ++i) {
+        i64 id = read_id(ids + i);
+        if (__builtin_expect((u64)id >= (u64)range.size, 0)) {
+            id = place_outside(id, range);
+            if (id < 0) continue;
+        }
+        T* x = data + (i * step + id * axis_step) * factor;
+        if (Single)
+            Lanes<Op, T, 1>::apply(x, updates + i);
+        else
+            combine_row<Op, T>(x, updates + i * factor, factor);
+    }
+}
+
+template <class Op, class T, class I>
+void line_by(T* data, i64 factor, i64 step, i64 axis_step, const I* ids, i64 n, Range range, const T* updates) {
+    if (factor != 1) return line_of<Op, T, false, false>(data, factor, step, axis_step, ids, n, range, updates);
+    if (step == 0 && axis_step == 1) return line_of<Op, T, true, true>(data, 1, 0, 1, ids, n, range, updates);
+    return line_of<Op, T, false, true>(data, 1, step, axis_step, ids, n, range, updates);
+}
+
+template <class Op, class T>
+void line(char* data, i64 factor, i64 step, i64 axis_step, Ids ids, Range range, const char* updates) {
+    T* x = (T*)data;
+    const T* u = (const T*)updates;
+    if (ids.wide) return line_by<Op, T>(x, factor, step, axis_step, (const i64*)ids.data, ids.n, range, u);
+    return line_by<Op, T>(x, factor, step, axis_step, (const i32*)ids.data, ids.n, range, u);
 }
 
 }  // namespace

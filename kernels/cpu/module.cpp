@@ -4,6 +4,7 @@
 
 #include "arrays.h"
 #include "bags.h"
+#include "check.h"
 #include "fast.h"
 #include "gil.h"
 #include "memory.h"
@@ -181,6 +182,7 @@ NB_MODULE(_cpu, m) {
     m.def("set_num_threads", &ps::set_threads, "n"_a);
     m.def("get_num_threads", &ps::get_num_threads);
     m.def("force_plan", &ps::force_plan, "kind"_a);  // for tests: the number of a Plan::Kind, or -1
+    m.def("set_bytes_per_thread", &ps::set_bytes_per_thread, "bytes"_a);  // for tests
     m.def("scatter_rows", &ps::scatter_rows_, "op"_a, "dtype"_a, "data"_a, "ids"_a, "updates"_a, "bounds"_a, "wrap"_a);
     m.def("scatter_elements", &ps::scatter_elements_, "op"_a, "dtype"_a, "data"_a, "axis"_a, "indices"_a, "updates"_a,
           "bounds"_a, "wrap"_a);

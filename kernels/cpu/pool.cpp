@@ -63,15 +63,20 @@ class Signal {
     std::atomic<bool> up_{false};
 };
 
+// A worker is offered a part, and takes it or finds that the caller has taken it back. So a caller never waits for a worker that
+// has not woken up yet: waking may take longer than the part.
 struct Worker {
     Signal start, done;
-    void (*call)(void*, int) = nullptr;
+    std::atomic<bool> offered{false};
+    void (*call)(void*, int) = nullptr;  // these three belong to whoever took the offer, and to the caller afterwards
     void* part = nullptr;
     int index = 0;
 
+    bool take() { return offered.exchange(false, std::memory_order_acq_rel); }
     void loop() {
         for (;;) {
-            start.wait_and_lower();
+            start.wait_and_lower();  // before take(): an offer that comes later raises it again
+            if (!take()) continue;
             call(part, index);
             done.raise();
         }
@@ -148,10 +153,17 @@ void Lease::run_erased(int count, void (*call)(void*, int), void* part) {
         worker.call = call;
         worker.part = part;
         worker.index = i;
+        worker.offered.store(true, std::memory_order_release);
         worker.start.raise();
     }
     call(part, 0);
-    for (int i = 1; i < count; ++i) pool_->workers[i - 1]->done.wait_and_lower();
+    for (int i = count - 1; i > 0; --i) {  // the last one was woken last
+        Worker& worker = *pool_->workers[i - 1];
+        if (worker.take())
+            call(part, i);
+        else
+            worker.done.wait_and_lower();
+    }
 }
 
 }  // namespace ps

@@ -62,6 +62,5 @@ __attribute__((always_inline)) inline int owner_of(i64 target, Owner owner) {
 
 constexpr int kNoTag = 255;             // of an id without a row
 constexpr i64 kBlock = 1024;           // ids resolved into private memory at a time
-constexpr i64 kBytesPerThread = 1 << 16;  // less traffic than this is not worth waking a thread for
 
 }  // namespace ps
