@@ -198,5 +198,5 @@ def overlap(a: Array, b: Array) -> bool:
         return np.may_share_memory(a, b)
     if of(a) is not of(b):
         return False
-    first, second = a.data.ptr, b.data.ptr  # type: ignore[attr-defined]
+    first, second = a.data.ptr, b.data.ptr
     return bool(a.nbytes and b.nbytes and first < second + b.nbytes and second < first + a.nbytes)
