@@ -28,7 +28,7 @@ MATH = "{Add,Sub,Mul,Div,Min,Max,Update}"
 LOWER = "{add,sub,mul,div,min,max,update}"
 NO_KERNEL = "in 2.10 without a kernel on the CPU; the same operator in PyTorch's spelling"
 JAX = "left out: JAX arrays are never changed in place. Nearest, on NumPy arrays: "
-CUPY = "left out until there is a GPU backend; on the CPU: "
+CUPY = "left out under these names; on Parameters, and NumPy and C-contiguous CuPy arrays: "
 
 # The operators of section 1 of the specification (shared/PEERS.md), in its order.
 OPERATORS: dict[str, list[Row]] = {

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from . import bounds as rule
-from . import convert, normalize
+from . import blocks, convert, normalize, places
 from .convert import Array
 from .errors import DtypeError, ShapeError
 from .normalize import Call
-from .registry import Fault
+from .places import Place
 
 __all__ = ["along", "tuples_of"]
 
@@ -50,35 +49,29 @@ def along(
     normalize.check_op(name, op, x.dtype)
     at = normalize.axis_of(name, axis, max(x.ndim, 1))
     size, inner = x.shape[at] if x.ndim else 1, x.shape[at + 1 :]
-    probe = normalize.rows(
-        name, "gather", np.empty((size, 0), x.dtype), indices, None, bounds=bounds, wrap=wrap, widths=widths, target=target
-    )
+    probe = blocks.probe(name, x, size, indices, bounds=bounds, wrap=wrap, widths=widths, target=target)
     if not least_rank <= probe.shown.ndim <= 1 or not x.ndim:
         raise ShapeError(f"{name}: indices.shape = {probe.shown.shape} must have one dimension, {target}.shape = {x.shape} at least one")
-    m, outer = len(probe.ids), prod(x.shape[:at])
+    m, outer, on = probe.ids.size, prod(x.shape[:at]), places.of(x)
     expected = (*x.shape[:at], m, *inner)
-    values = convert.updates_of(name, argument, updates, x.dtype, convert=convert_updates, owner=target)
+    values = convert.updates_of(name, argument, updates, x.dtype, convert=convert_updates, owner=target, on=on)
     if spread_scalar and not values.ndim:
-        values = np.full(expected, values, x.dtype)
+        values = places.full(on, expected, values, x.dtype)
     if values.shape != expected:
         raise ShapeError(
             f"{name}: {argument}.shape = {values.shape} must be {expected}: {target}.shape = {x.shape}, with {m} indices at axis {at}"
         )
-    ids = rule.resolve(probe.ids, size, probe.bounds, wrap)
-    if isinstance(ids, Fault):
-        raise probe.error(ids)
-    starts = np.arange(outer, dtype=np.int64)[:, None] * size
+    ids = blocks.spread(name, blocks.resolved(probe, size).reshape(1, m), outer, size).reshape(outer, m)
     table = x.reshape(outer * size, prod(inner))
     call = normalize.rows(
-        name, op, table, np.where(ids < 0, -1, starts + ids), values.reshape(outer, m, prod(inner)), bounds="drop", convert_updates=False,
-        target=target,
-    )  # fmt: skip
+        name, op, table, ids, values.reshape(outer, m, prod(inner)), bounds="drop", convert_updates=False, target=target
+    )
     call.update_shape = values.shape  # where a zero divisor is reported
     return call
 
 
-def tuples_of(name: str, argument: str, vectors: Any, *, widths: tuple[str, ...] | None = None) -> Array:
-    """Index arrays that belong together, spread over each other as NumPy does, as tuples: shape (..., number of arrays).
+def tuples_of(name: str, argument: str, vectors: Any, *, widths: tuple[str, ...] | None = None, on: Place = None) -> Array:
+    """Index arrays that belong together, spread over each other as NumPy does, as tuples in the place ``on``: shape (..., number of arrays).
 
     Raises:
         DtypeError: no sequence, or indices of another dtype, or of different ones.
@@ -89,12 +82,18 @@ def tuples_of(name: str, argument: str, vectors: Any, *, widths: tuple[str, ...]
     """
     if not isinstance(vectors, Sequence) or isinstance(vectors, (str, bytes)):
         raise DtypeError(f"{name}: {argument} must be a tuple or list of index arrays, not {type(vectors).__name__}")
-    found = [convert.indices_of(name, f"{argument}[{k}]", v, widths)[0] for k, v in enumerate(vectors)]
+    found = [convert.indices_of(name, f"{argument}[{k}]", v, widths, on)[0] for k, v in enumerate(vectors)]
     if not found:
         raise ShapeError(f"{name}: {argument} must hold at least one index array")
     if widths is not None and len({v.dtype for v in found}) > 1:
         raise DtypeError(f"{name}: {argument} must have one dtype, not {', '.join(str(v.dtype) for v in found)}")
     try:
-        return np.stack(np.broadcast_arrays(*found), axis=-1)
+        if on is None:
+            return np.stack(np.broadcast_arrays(*found), axis=-1)
+        shape = np.broadcast_shapes(*(v.shape for v in found))
+        out: Array = on.empty((*shape, len(found)), np.result_type(*(v.dtype for v in found)))
+        for k, vector in enumerate(found):
+            on.copy(out[..., k], vector)
+        return out
     except ValueError:
         raise ShapeError(f"{name}: {argument} of shapes {', '.join(str(v.shape) for v in found)} do not spread over each other") from None

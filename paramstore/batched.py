@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import blocks, convert, dispatch, dtypes, normalize, places, registry
 from . import bounds as rule
-from . import convert, dispatch, normalize, registry, shortcuts
+from . import blocks, convert, dispatch, normalize, places, shortcuts
 from .convert import Array
 from .errors import DtypeError, IndexOutOfBounds, ShapeError
 from .normalize import Call
@@ -46,14 +47,6 @@ def _leading(name: str, count: int, target: str, data: tuple[int, ...], indices:
     return data[:count]
 
 
-def _resolved(probe: Call, size: int) -> Array:
-    """The checked ids of a call in a private array; -1 where one is dropped."""
-    ids = rule.resolve(probe.ids, size, probe.bounds, probe.wrap)
-    if isinstance(ids, registry.Fault):
-        raise probe.error(ids)
-    return ids
-
-
 def gather(
     name: str,
     params: Any,
@@ -74,29 +67,25 @@ def gather(
         out = shortcuts.gathered(params, indices, bounds, wrap, widths)
         if out is not None:
             return out
-    data = convert.plain(convert.array_of(name, target, params))
+    data = convert.plain(convert.anywhere(name, target, params))
     at = normalize.axis_of(name, axis, max(data.ndim, 1))
     if at == 0 and type(batch_dims) is int and batch_dims == 0:
         return gathered(normalize.rows(name, "gather", data, indices, None, bounds=bounds, wrap=wrap, widths=widths, target=target))
     size, inner = data.shape[at], data.shape[at + 1 :]
-    probe = normalize.rows(
-        name, "gather", np.empty((size, 0), data.dtype), indices, None, bounds=bounds, wrap=wrap, widths=widths, target=target
-    )
+    probe = blocks.probe(name, data, size, indices, bounds=bounds, wrap=wrap, widths=widths, target=target)
     shape = probe.shown.shape
     b = batch_dims_of(name, batch_dims, len(shape))
     if b > at:
         raise ShapeError(f"{name}: batch_dims = {b} must not be more than axis = {at}")
     batch, middle = _leading(name, b, target, data.shape, shape), data.shape[b:at]
-    found = _resolved(probe, size)
+    found = blocks.resolved(probe, size)
     result = (*data.shape[:at], *shape[b:], *inner)
     if 0 in result:  # the row numbers of nothing could still be many
-        return np.empty(result, data.dtype)
-    ids = found.reshape(prod(batch), 1, prod(shape[b:]))
+        return places.empty(places.of(data), result, data.dtype)
     # Row (batch, middle, index) of a table whose rows are the axes after ``axis``.
-    starts = np.arange(prod(batch) * prod(middle), dtype=np.int64).reshape(prod(batch), prod(middle), 1) * size
+    ids = blocks.spread(name, found.reshape(prod(batch), prod(shape[b:])), prod(middle), size)
     table = data.reshape(prod(data.shape[: at + 1]), *inner)
-    call = normalize.rows(name, "gather", table, np.where(ids < 0, -1, starts + ids), None, bounds="drop", target=target)
-    return gathered(call).reshape(result)
+    return gathered(normalize.rows(name, "gather", table, ids, None, bounds="drop", target=target)).reshape(result)
 
 
 def gather_nd(
@@ -119,13 +108,13 @@ def gather_nd(
         out = shortcuts.gathered_nd(params, indices, bounds, wrap, widths)
         if out is not None:
             return out
-    data = convert.plain(convert.array_of(name, target, params))
+    data = convert.plain(convert.anywhere(name, target, params))
     if type(batch_dims) is int and batch_dims == 0:
         return gathered(
             normalize.nd(name, "gather", data, indices, None, bounds=bounds, wrap=wrap, widths=widths, target=target, least_rank=1,
                          least_depth=least_depth)
         )  # fmt: skip
-    tuples, _ = convert.indices_of(name, "indices", indices, widths)
+    tuples, _ = convert.indices_of(name, "indices", indices, widths, places.of(data))
     b = batch_dims_of(name, batch_dims, max(tuples.ndim - 1, 0))
     batch = _leading(name, b, target, data.shape, tuples.shape)
     cells, k = data.shape[b:], tuples.shape[-1] if tuples.ndim else 0
@@ -135,15 +124,13 @@ def gather_nd(
             f"{data.shape} has after {b} batch dimensions"
         )
     probe = normalize.nd(
-        name, "gather", np.empty((*cells[:k], 0), data.dtype), indices, None, bounds=bounds, wrap=wrap, widths=widths, target=target,
-        least_rank=1, least_depth=least_depth,
+        name, "gather", places.empty(places.of(data), (*cells[:k], 0), data.dtype), indices, None, bounds=bounds, wrap=wrap, widths=widths,
+        target=target, least_rank=1, least_depth=least_depth,
     )  # fmt: skip
     size = prod(cells[:k])
-    ids = _resolved(probe, size).reshape(prod(batch), prod(tuples.shape[b:-1]))
-    starts = np.arange(prod(batch), dtype=np.int64)[:, None] * size
+    ids = blocks.spread(name, blocks.resolved(probe, size).reshape(prod(batch), prod(tuples.shape[b:-1])), 1, size)
     table = data.reshape(prod(batch) * size, *cells[k:])
-    call = normalize.rows(name, "gather", table, np.where(ids < 0, -1, starts + ids), None, bounds="drop", target=target)
-    return gathered(call).reshape(*tuples.shape[:-1], *cells[k:])
+    return gathered(normalize.rows(name, "gather", table, ids, None, bounds="drop", target=target)).reshape(*tuples.shape[:-1], *cells[k:])
 
 
 def scatter(
@@ -164,16 +151,15 @@ def scatter(
     convert.a_bool(name, "use_locking", use_locking)
     with p.lock if use_locking else nullcontext():
         x = p._array
-        ids, _ = convert.indices_of(name, "indices", indices, widths)
+        ids, _ = convert.indices_of(name, "indices", indices, widths, places.of(x))
         b = ids.ndim - 1
         if b < 0 or b >= x.ndim:
             raise ShapeError(f"{name}: indices.shape = {ids.shape} must have 1 to {x.ndim} dimensions, the Parameter has shape {x.shape}")
         batch, size = _leading(name, b, "x", x.shape, ids.shape), x.shape[b]
-        probe = normalize.rows(name, "gather", np.empty((size, 0), x.dtype), indices, None, bounds=bounds)
-        starts = np.arange(prod(batch), dtype=np.int64).reshape(*batch, 1) * size
-        found = _resolved(probe, size).reshape(ids.shape)
+        found = blocks.resolved(blocks.probe(name, x, size, indices, bounds=bounds), size)
+        rows = blocks.spread(name, found.reshape(prod(batch), ids.shape[-1]), 1, size).reshape(ids.shape)
         table = x.reshape(prod(batch) * size, *x.shape[b + 1 :])
-        dispatch.run(normalize.rows(name, op, table, np.where(found < 0, -1, starts + found), updates, bounds="drop"))
+        dispatch.run(normalize.rows(name, op, table, rows, updates, bounds="drop"))
         p._changed()
     return p
 
@@ -191,30 +177,31 @@ def scatter_slices(name: str, out: Array, update: Any, starts: Any, axis: Any, c
     at = normalize.axis_of(name, axis, max(out.ndim, 1))
     if at == 0:
         raise ShapeError(f"{name}: axis = {axis} must not be the batch axis, {target}.shape = {out.shape}")
-    values = convert.updates_of(name, "update", update, out.dtype, convert=False, owner=target)
+    on = places.of(out)
+    values = convert.updates_of(name, "update", update, out.dtype, convert=False, owner=target, on=on)
     size, length = out.shape[at], values.shape[at] if values.ndim == out.ndim else 0
     if values.shape != (*out.shape[:at], length, *out.shape[at + 1 :]) or length > size:
         raise ShapeError(f"{name}: update.shape = {values.shape} must be {target}.shape = {out.shape}, or smaller along axis {at}")
     batch, middle, inner = out.shape[0], prod(out.shape[1:at]), prod(out.shape[at + 1 :])
-    first, _ = convert.indices_of(name, "write_indices", [0] * batch if starts is None else starts, ("int64",))
+    first, _ = convert.indices_of(name, "write_indices", [0] * batch if starts is None else starts, ("int64",), on)
     if first.shape != (batch,):
         raise ShapeError(f"{name}: write_indices.shape = {first.shape} must be {(batch,)}")
-    first = first.copy()
+    first = places.host(places.copy(first))
     bad = (first < 0) if circular else (first < 0) | (first > size - length)
     if bad.any():
         where = int(np.argmax(bad))
         text = "must not be negative" if circular else f"is not in [0, {size - length}] (update has {length} of {size} positions)"
         raise IndexOutOfBounds(f"{name}: write_indices[{where}] = {first[where]} {text}")
-    places = first[:, None, None] % max(size, 1) + np.arange(length)
+    positions = first[:, None, None] % max(size, 1) + np.arange(length)
     rows = np.arange(batch * middle, dtype=np.int64).reshape(batch, middle, 1) * size
-    ids = rows + (places % max(size, 1) if circular else places)
+    ids = rows + (positions % max(size, 1) if circular else positions)
     table = out.reshape(batch * middle * size, inner)
     dispatch.run(normalize.rows(name, "update", table, ids, values.reshape(*ids.shape, inner), convert_updates=False))
 
 
 def take_along(name: str, data: Array, indices: Any, axis: Any, *, widths: tuple[str, ...] | None = None, target: str = "data") -> Array:
     """``out[q] = data[q, with indices[q] at axis]``; the two spread over each other on every other axis."""
-    found, _ = convert.indices_of(name, "indices", indices, widths)
+    found, _ = convert.indices_of(name, "indices", indices, widths, places.of(data))
     at = normalize.axis_of(name, axis, max(data.ndim, 1))
     if found.ndim != data.ndim:
         raise ShapeError(f"{name}: indices.shape = {found.shape} must have the rank of {target}.shape = {data.shape}")
@@ -222,5 +209,5 @@ def take_along(name: str, data: Array, indices: Any, axis: Any, *, widths: tuple
         common = np.broadcast_shapes(data.shape[:at] + (1,) + data.shape[at + 1 :], found.shape[:at] + (1,) + found.shape[at + 1 :])
     except ValueError:
         raise ShapeError(f"{name}: indices.shape = {found.shape} and {target}.shape = {data.shape} do not spread over each other") from None
-    wide = [convert.plain(np.broadcast_to(a, common[:at] + a.shape[at : at + 1] + common[at + 1 :])) for a in (data, found)]
+    wide = [convert.plain(places.spread(a, common[:at] + a.shape[at : at + 1] + common[at + 1 :])) for a in (data, found)]
     return gathered(normalize.elements(name, "gather", wide[0], wide[1], None, at, wrap=True, target=target))

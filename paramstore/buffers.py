@@ -1,4 +1,4 @@
-"""The memory behind Parameters on the CPU: allocation, wrapping, filling."""
+"""The memory behind Parameters: allocation, wrapping, filling."""
 
 from __future__ import annotations
 
@@ -8,29 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from . import convert, dtypes, literals
+from . import convert, dtypes, literals, places
 from .convert import Array
 from .errors import DeviceError, DtypeError, ShapeError, TargetError, TooLarge
 from .init import Initializer
+from .places import Place
 
-__all__ = ["device_named", "empty", "copied", "wrapped", "pinned", "fill"]
+__all__ = ["empty", "copied", "wrapped", "pinned", "fill"]
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 CHUNK_BYTES = 1 << 26  # initializers write this much at a time
 
 
-def device_named(call: str, device: Any) -> str:
-    """``device`` if it exists here."""
-    if device == "cpu":
-        return "cpu"
-    if isinstance(device, str) and (device == "cuda" or (device.startswith("cuda:") and device[5:].isdigit())):
-        raise DeviceError(f"{call}: device = {device!r} needs CuPy and a GPU backend, which this version does not have; use 'cpu'")
-    raise DeviceError(f"{call}: device = {device!r} is unknown; there is 'cpu'")
-
-
-def empty(call: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def empty(call: str, shape: tuple[int, ...], dtype: np.dtype[Any], on: Place = None) -> Array:
     """An uninitialized C-contiguous array that starts at a cache line. It is a view of the array that owns the memory; see `pinned`."""
     try:
+        if on is not None:
+            return places.empty(on, shape, dtype)
         if dtype.hasobject or dtype.kind == "T":
             return np.empty(shape, dtype).view()
         nbytes = prod(shape) * dtype.itemsize
@@ -41,28 +35,40 @@ def empty(call: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return raw[start : start + nbytes].view(dtype).reshape(shape) if nbytes else np.empty(shape, dtype).view()
 
 
-def copied(value: Any, dtype: np.dtype[Any] | None) -> Array:
-    """An own buffer with the value."""
-    source = convert.array_of("Parameter", "value", value, dtype if convert.is_literal(value) else None)
+def copied(value: Any, dtype: np.dtype[Any] | None, on: Place = None) -> Array:
+    """An own buffer in the place ``on`` with the value, wherever that is."""
+    source = _read("Parameter", value, dtype)
     wanted = dtype or (source.dtype if source.dtype.isnative else source.dtype.newbyteorder("="))
-    out = empty("Parameter", source.shape, wanted)
+    if places.of(source) is not on:
+        source = places.host(source)  # also from one GPU to another
+    out = empty("Parameter", source.shape, wanted, on)
     try:
-        out[...] = source
+        places.assign(out, source)
     except (TypeError, ValueError) as error:
         raise DtypeError(f"Parameter: value of dtype {source.dtype} cannot become {wanted}: {error}") from error
     return out
 
 
-def wrapped(value: Any, dtype: np.dtype[Any] | None) -> Array:
+def _read(call: str, value: Any, dtype: np.dtype[Any] | None = None) -> Array:
+    if places.on_gpu(value):
+        return places.adopted(call, "value", value)
+    return convert.array_of(call, "value", value, dtype if convert.is_literal(value) else None)
+
+
+def wrapped(value: Any, dtype: np.dtype[Any] | None, on: Place = None) -> Array:
     """A view of memory that somebody else owns, if it may be written in place."""
     call = "Parameter(copy=False)"
     if convert.is_literal(value):
         raise DtypeError(f"{call}: value must be an array, not {type(value).__name__}")
-    array = convert.array_of(call, "value", value)
-    if not isinstance(value, np.ndarray) and not _share(array, convert.array_of(call, "value", value)):
+    array = _read(call, value)
+    if places.of(array) is not on:
+        raise DeviceError(f"{call}: value is on {places.name_of(places.of(array))}, not on {places.name_of(on)}")
+    if on is None and not isinstance(value, np.ndarray) and not _share(array, convert.array_of(call, "value", value)):
         raise DtypeError(f"{call}: value must be an array, not {type(value).__name__}, whose memory NumPy cannot share")
     if dtype is not None and array.dtype != dtype:
         raise DtypeError(f"{call}: value.dtype = {array.dtype} must be {dtype}")
+    if on is not None:
+        return _wrapped_on_gpu(call, value, array)
     if not array.flags.writeable:
         raise TargetError(f"{call}: value is read-only")
     if not array.flags.c_contiguous:
@@ -76,6 +82,8 @@ def wrapped(value: Any, dtype: np.dtype[Any] | None) -> Array:
 
 def pinned(array: Array) -> Any:
     """What keeps anybody from resizing the memory behind ``array`` as long as it lives: NumPy refuses that for an owner with a weak reference."""
+    if places.of(array) is not None:  # CuPy's arrays cannot be resized
+        return None
     while isinstance(array.base, np.ndarray):
         array = array.base
     return weakref.ref(array)
@@ -86,6 +94,15 @@ def _share(one: Array, two: Array) -> bool:
     return one.__array_interface__["data"] == two.__array_interface__["data"] or not one.size
 
 
+def _wrapped_on_gpu(call: str, value: Any, array: Array) -> Array:
+    shown = getattr(value, "__cuda_array_interface__", None)
+    if isinstance(shown, dict) and shown["data"][1]:
+        raise TargetError(f"{call}: value is read-only")
+    if places.plain(array) is not array:
+        raise TargetError(f"{call}: value must be C-contiguous and aligned; its strides are {array.strides} for shape {array.shape}")
+    return array.view()
+
+
 def fill(out: Array, initializer: Any, *, rows_at_a_time: int | None = None) -> None:
     """Writes an initializer's values into ``out``, a chunk of rows at a time.
 
@@ -93,21 +110,21 @@ def fill(out: Array, initializer: Any, *, rows_at_a_time: int | None = None) -> 
         initializer: None (zeros), a number, an array of the shape of ``out``, or a callable ``f(shape, dtype)`` that gives the next rows.
     """
     if initializer is None:
-        out[...] = np.zeros((), out.dtype)
+        places.assign(out, np.zeros((), out.dtype))
         return
     if not callable(initializer):
-        out[...] = _fitting(initializer, out.shape, out.dtype, spread=True)
+        places.assign(out, _fitting(initializer, out.shape, out.dtype, spread=True))
         return
     if not out.ndim or not out.size:
         if out.size:
-            out[...] = _fitting(initializer(out.shape, out.dtype), out.shape, out.dtype)
+            places.assign(out, _fitting(initializer(out.shape, out.dtype), out.shape, out.dtype))
         return
     draw = initializer.fresh() if isinstance(initializer, Initializer) else initializer
     row_bytes = max(1, out.nbytes // out.shape[0])
     step = rows_at_a_time or max(1, CHUNK_BYTES // row_bytes)
     for start in range(0, out.shape[0], step):
         rows = out[start : start + step]
-        rows[...] = _fitting(draw(rows.shape, out.dtype), rows.shape, out.dtype)
+        places.assign(rows, _fitting(draw(rows.shape, out.dtype), rows.shape, out.dtype))
 
 
 def _fitting(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], spread: bool = False) -> Array:

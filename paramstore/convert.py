@@ -10,10 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, places
 from .errors import DeviceError, DtypeError, ParameterCastError, ParamstoreError, ScalarRangeError, ShapeError, TooLarge
+from .places import Device, Place
 
-__all__ = ["a_bool", "array_of", "exactly", "in_range", "is_literal", "literal", "plain", "indices_of", "scaled", "short", "updates_of"]
+# fmt: off
+__all__ = [
+    "a_bool", "anywhere", "array_of", "array_on", "exactly", "in_range", "is_literal", "literal", "plain", "indices_of", "on_host",
+    "scaled", "short", "updates_of",
+]
+# fmt: on
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -62,7 +68,7 @@ def _converted(call: str, argument: str, value: Any, dtype: Any) -> Array:
     if isinstance(value, np.ma.MaskedArray):
         raise DtypeError(f"{call}: {argument} is a masked array; fill it first, its mask would be lost")
     own = not isinstance(value, type) and hasattr(value, "__array__")  # a class has only its instances' methods
-    if hasattr(value, "__cuda_array_interface__") and getattr(value, "__array__", None) is None or type(value).__module__.startswith("cupy"):
+    if places.on_gpu(value):
         raise DeviceError(f"{call}: {argument} is a {type(value).__name__} on a GPU, the call runs on the CPU; copy it over first")
     if not own and hasattr(value, "__dlpack__") and not isinstance(value, type):
         try:
@@ -76,6 +82,32 @@ def _converted(call: str, argument: str, value: Any, dtype: Any) -> Array:
     return found
 
 
+def anywhere(call: str, argument: str, value: Any) -> Array:
+    """As `array_of`, but what lives on a GPU stays there: for the argument that says where a call runs."""
+    return places.adopted(call, argument, value) if places.on_gpu(value) else array_of(call, argument, value)
+
+
+def array_on(call: str, argument: str, value: Any, on: Place) -> Array:
+    """As `array_of`, for a call that runs on ``on``; a GPU's call also takes arrays of that GPU, and no other's.
+
+    Raises:
+        DeviceError: the value lives on another device.
+    """
+    if on is None or not places.on_gpu(value):
+        return array_of(call, argument, value)
+    found = places.adopted(call, argument, value)
+    if places.of(found) is not on:
+        raise DeviceError(
+            f"{call}: {argument} is on {places.name_of(places.of(found))}, the call runs on {on.name}, where its target is; copy it over first"
+        )
+    return found
+
+
+def on_host(call: str, argument: str, value: Any) -> Array:
+    """As `array_of`; what lives on a GPU is copied to the host, which waits for the GPU's stream."""
+    return places.host(places.adopted(call, argument, value)) if places.on_gpu(value) else array_of(call, argument, value)
+
+
 def _literal_array(call: str, argument: str, value: Any) -> Array:
     """A literal's array; integers of mixed size stay exact, where NumPy would make float64 of them."""
     array = array_of(call, argument, value)
@@ -87,7 +119,9 @@ def _literal_array(call: str, argument: str, value: Any) -> Array:
 
 
 def plain(array: Array) -> Array:
-    """``array``, or a copy of it in native byte order, aligned and C-contiguous, as a base-class ndarray."""
+    """``array``, or a copy of it in native byte order, aligned and C-contiguous, as a base-class ndarray (or a GPU's own)."""
+    if type(array) is not np.ndarray and places.of(array) is not None:
+        return places.plain(array)
     dtype = array.dtype
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
@@ -98,8 +132,10 @@ def plain(array: Array) -> Array:
     return out
 
 
-def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | None = None) -> tuple[Array, Array | None]:
-    """``value`` as int32 or int64 indices; and the original, where a value had to be clamped into int64.
+def indices_of(
+    call: str, argument: str, value: Any, widths: tuple[str, ...] | None = None, on: Place = None
+) -> tuple[Array, Array | None]:
+    """``value`` as int32 or int64 indices in the place ``on``; and the original in NumPy, where a value had to be clamped into int64.
 
     Args:
         widths: the dtypes that arrays may have; by default any integer dtype that converts without loss.
@@ -107,6 +143,8 @@ def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | N
     Raises:
         DtypeError: bool, float or any other dtype.
     """
+    if on is not None:
+        return _indices_on(call, argument, value, widths, on)
     literal = is_literal(value)
     array = _literal_array(call, argument, value) if literal else array_of(call, argument, value)
     if literal and _holds_bool(value):
@@ -121,8 +159,27 @@ def indices_of(call: str, argument: str, value: Any, widths: tuple[str, ...] | N
         return _clamped(array)
     if (widths is None or literal) and dtypes.kind(array.dtype) in ("int", "uint"):
         return _clamped(array) if name == "uint64" else (array.astype(np.int64, order="C"), None)
-    wanted = " or ".join(allowed) if widths else "an integer dtype"
-    raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} must be {wanted}")
+    raise _no_index(call, argument, array.dtype, widths)
+
+
+def _no_index(call: str, argument: str, dtype: np.dtype[Any], widths: tuple[str, ...] | None) -> DtypeError:
+    return DtypeError(f"{call}: {argument}.dtype = {dtype} must be {' or '.join(widths) if widths else 'an integer dtype'}")
+
+
+def _indices_on(call: str, argument: str, value: Any, widths: tuple[str, ...] | None, on: Device) -> tuple[Array, Array | None]:
+    """`indices_of` on a GPU. What comes from the host is looked at there, and then copied over."""
+    if places.on_gpu(value):
+        array = array_on(call, argument, value, on)
+        name = dtypes.name(array.dtype)
+        if name in ("int32", "int64") and name in (widths or (name,)):
+            return places.plain(array), None
+        if name not in widths if widths else dtypes.kind(array.dtype) not in ("int", "uint"):
+            raise _no_index(call, argument, array.dtype, widths)
+        if name != "uint64":
+            return places.astype(array, np.dtype(np.int64)), None
+        value = on.get(array)  # values past int64 must be clamped
+    ids, original = indices_of(call, argument, value, widths)
+    return places.put(on, ids), original
 
 
 def _holds_bool(value: Any) -> bool:
@@ -139,8 +196,10 @@ def _clamped(array: Array) -> tuple[Array, Array | None]:
     return np.asarray(np.minimum(array, np.uint64(high))).astype(np.int64, order="C"), array
 
 
-def updates_of(call: str, argument: str, value: Any, target: np.dtype[Any], *, convert: bool, owner: str = "input_x") -> Array:
-    """``value`` as an array of the dtype ``target``.
+def updates_of(
+    call: str, argument: str, value: Any, target: np.dtype[Any], *, convert: bool, owner: str = "input_x", on: Place = None
+) -> Array:
+    """``value`` as an array of the dtype ``target`` in the place ``on``.
 
     Args:
         convert: whether arrays of another dtype may be converted by the table `paramstore.dtypes.converts` (in-place operators);
@@ -151,18 +210,20 @@ def updates_of(call: str, argument: str, value: Any, target: np.dtype[Any], *, c
         DtypeError: the dtypes differ, or a literal of another kind.
         ScalarRangeError: a literal that the dtype cannot hold.
     """
+    if on is not None and not places.on_gpu(value):
+        return places.put(on, updates_of(call, argument, value, target, convert=convert, owner=owner))
     if is_literal(value):
         return literal(call, argument, value, target, ParameterCastError if convert else DtypeError)
     if target.kind == "O" and (isinstance(value, type) or not hasattr(value, "__array__")):  # any object is a cell of such a target
         cell = np.empty((), object)
         cell[()] = value
         return cell
-    array = array_of(call, argument, value)
+    array = array_on(call, argument, value, on)
     if array.dtype == target or (not array.dtype.isnative and array.dtype.newbyteorder("=") == target):
         return plain(array)
     same_string = array.dtype.kind in "US" and array.dtype.kind == target.kind
     if (convert or same_string) and dtypes.converts(array.dtype, target):
-        return array.astype(target, order="C")
+        return places.astype(array, target)
     if convert:
         raise ParameterCastError(
             f"{call}: {argument}.dtype = {array.dtype} does not convert to {owner}.dtype = {target}, and a Parameter is never converted"
@@ -170,8 +231,11 @@ def updates_of(call: str, argument: str, value: Any, target: np.dtype[Any], *, c
     raise DtypeError(f"{call}: {argument}.dtype = {array.dtype} must equal {owner}.dtype = {target}")
 
 
-def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owner: str = "x") -> Array:
+def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owner: str = "x", on: Place = None) -> Array:
     """``value`` in the dtype ``target`` if that loses nothing: the kind stays or rises (bool, integer, float, complex), and so do the values.
+
+    Args:
+        on: a GPU whose arrays are taken too, if they have that dtype.
 
     Raises:
         ParameterCastError: the kind would fall, or a value would change.
@@ -184,9 +248,11 @@ def exactly(call: str, argument: str, value: Any, target: np.dtype[Any], *, owne
         return np.array(value, target)
     if is_literal(value):
         return updates_of(call, argument, value, target, convert=True, owner=owner)
-    array = array_of(call, argument, value)
+    array = array_on(call, argument, value, on)
     if array.dtype == target:
         return plain(array)
+    if type(array) is not np.ndarray and places.of(array) is not None:
+        raise ParameterCastError(f"{call}: {argument}.dtype = {array.dtype} on a GPU must be {owner}.dtype = {target}")
     rises = array.dtype.newbyteorder("=") == target or _RANK.get(dtypes.kind(array.dtype), 9) <= _RANK.get(dtypes.kind(target), -1)
     if not rises:
         raise ParameterCastError(f"{call}: {argument}.dtype = {array.dtype} does not convert to {owner}.dtype = {target}")

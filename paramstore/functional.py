@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import batched, convert, dispatch, normalize, ops, shortcuts
+from . import batched, convert, dispatch, normalize, ops, places, shortcuts
 from .convert import Array
 from .errors import TooLarge
 from .normalize import Call
@@ -37,12 +37,12 @@ def allocated(name: str, make: Callable[[], Array]) -> Array:
 
 
 def copied(name: str, argument: str, value: Any) -> Array:
-    """A plain array of the same values that is ours to write."""
-    array = convert.array_of(name, argument, value)
+    """A plain array of the same values, in the same place, that is ours to write."""
+    array = convert.anywhere(name, argument, value)
 
     def make() -> Array:
-        out = np.empty(array.shape, array.dtype.newbyteorder("=") if not array.dtype.isnative else array.dtype)
-        out[...] = array
+        out = places.empty(places.of(array), array.shape, array.dtype.newbyteorder("=") if not array.dtype.isnative else array.dtype)
+        places.assign(out, array)
         return out
 
     return allocated(name, make)
@@ -78,10 +78,10 @@ def into_zeros(name: str, indices: Any, updates: Any, shape: Any, **rules: Any) 
     if found is not None:
         return found
     sizes = normalize.shape_of(name, shape)
-    values = convert.array_of(name, "updates", updates)
+    values = convert.anywhere(name, "updates", updates)
     dtype = values.dtype.newbyteorder("=") if not values.dtype.isnative else values.dtype
     normalize.check_op(name, "add", dtype)
-    out = allocated(name, lambda: np.zeros(sizes, dtype))
+    out = allocated(name, lambda: places.zeros(places.of(values), sizes, dtype))
     dispatch.run(normalize.nd(name, "add", out, indices, values, convert_updates=False, target="out", **rules))
     return out
 
@@ -299,6 +299,6 @@ def gather_elements(data: Any, indices: Any, axis: int = 0, *, bounds: str = "ra
     >>> gather_elements([[1, 2], [3, 4]], [[0, 0], [-1, 0]], axis=1).tolist()
     [[1, 1], [4, 3]]
     """
-    array = convert.plain(convert.array_of("gather_elements", "data", data))
+    array = convert.plain(convert.anywhere("gather_elements", "data", data))
     call = normalize.elements("gather_elements", "gather", array, indices, None, axis, bounds=bounds, widths=INT32_OR_INT64)
     return batched.gathered(call)

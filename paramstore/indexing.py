@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import axes, convert, normalize
+from . import axes, convert, normalize, places
 from .convert import Array
 from .errors import IndexFormError, IndexOutOfBounds, ShapeError
 from .normalize import Call
@@ -30,10 +30,13 @@ def indexed(name: str, op: str, x: Array, index: Any, b: Any, *, target: str = "
         IndexFormError: what NumPy does not take as an index.
     """
     normalize.check_op(name, op, x.dtype)
+    on = places.of(x)
     if exact:
-        values = convert.exactly(name, "b", b, x.dtype, owner=target)
+        values = convert.exactly(name, "b", b, x.dtype, owner=target, on=on)
     else:
-        values = convert.updates_of(name, "values", b, x.dtype, convert=False, owner=target)
+        values = convert.updates_of(name, "values", b, x.dtype, convert=False, owner=target, on=on)
+    if on is not None:  # NumPy reads the expression, on the host
+        index = tuple(_on_host(name, i) for i in index) if isinstance(index, tuple) else _on_host(name, index)
     rules: dict[str, Any] = {"wrap": True, "broadcast": True, "convert_updates": False, "target": target}
     if _is_integers(index) and x.ndim:
         return normalize.rows(name, op, x, index, values, **rules)
@@ -45,6 +48,10 @@ def indexed(name: str, op: str, x: Array, index: Any, b: Any, *, target: str = "
         return normalize.nd(name, op, x, tuples, values, least_rank=1, **rules)
     ids, count, row = cells_of(name, x.shape, index)
     return normalize.rows(name, op, x.reshape(count, *row), ids, values, **rules)
+
+
+def _on_host(name: str, item: Any) -> Any:
+    return convert.on_host(name, "indices", item) if places.on_gpu(item) else item
 
 
 def _is_integers(item: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import bounds as rule
-from . import convert, dtypes, ops, registry
+from . import convert, dtypes, ops, places, registry
 from .convert import Array
 from .errors import ArgumentError, DtypeError, IndexOutOfBounds, ParamstoreError, ShapeError, TooLarge, ZeroDivisor
 from .registry import Fault
@@ -116,7 +116,7 @@ def check_op(call: str, op: str, dtype: np.dtype[Any]) -> None:
 
 def _apart(array: Array, target: Array) -> Array:
     """``array``, copied if it may share memory with what the call writes."""
-    return array.copy() if np.may_share_memory(array, target) else array
+    return places.copy(array) if places.overlap(array, target) else array
 
 
 def rows(
@@ -146,7 +146,8 @@ def rows(
     check_op(name, op, x.dtype)
     if x.ndim < 1:
         raise ShapeError(f"{name}: {target}.shape = () must have at least one dimension")
-    ids, original = convert.indices_of(name, "indices", indices, widths)
+    on = places.of(x)
+    ids, original = convert.indices_of(name, "indices", indices, widths, on)
     row_shape = x.shape[1:]
     expected = ids.shape + row_shape
     values = _values(name, op, x, updates, expected, "indices.shape + " + target + ".shape[1:]", convert_updates, target, spread_scalar, broadcast)
@@ -155,7 +156,7 @@ def rows(
     n, w = ids.size, prod(row_shape)
     return Call(
         name, op, "rows", x.reshape(x.shape[0], w), _apart(ids, x if op != "gather" else values).reshape(n), values.reshape(n, w),
-        code, wrap, ids if original is None else original, (x.shape[0],), values.shape,
+        code, wrap, ids if original is None else original, (x.shape[0],), values.shape, device=places.family(on),
     )  # fmt: skip
 
 
@@ -174,15 +175,16 @@ def _values(
     """The updates, checked and kept apart from the target; for a gather, room for the result."""
     if op == "gather":
         try:
-            return np.empty(expected, x.dtype)
+            return places.empty(places.of(x), expected, x.dtype)
         except (MemoryError, ValueError) as error:  # ValueError: too many dimensions, or more bytes than an address can count
             raise TooLarge(f"{name}: the result of shape {expected}: {error}") from error
-    values = convert.updates_of(name, "updates", updates, x.dtype, convert=convert_updates, owner=target)
+    on = places.of(x)
+    values = convert.updates_of(name, "updates", updates, x.dtype, convert=convert_updates, owner=target, on=on)
     if (spread or broadcast) and not values.ndim:
-        return np.full(expected, values, x.dtype)
+        return places.full(on, expected, values, x.dtype)
     if broadcast and values.shape != expected:
         try:
-            values = convert.plain(np.broadcast_to(values, expected))
+            values = convert.plain(places.spread(values, expected))
         except ValueError:
             raise ShapeError(f"{name}: updates.shape = {values.shape} does not spread to {rule_text} = {expected}") from None
     if values.shape != expected:
@@ -191,7 +193,7 @@ def _values(
 
 
 def _no_zero(name: str, values: Array) -> None:
-    zero = rule.first_zero(values)
+    zero = rule.first_zero(places.host(values))
     if zero is not None:
         raise ZeroDivisor(f"{name}: {_at('updates', zero.position, values.shape)} = 0: updates must not contain 0")
 
@@ -225,7 +227,8 @@ def nd(
     check_op(name, op, x.dtype)
     if x.ndim < least_target_rank:
         raise ShapeError(f"{name}: {target}.shape = {x.shape} must have at least one dimension")
-    tuples, original = convert.indices_of(name, "indices", indices, widths)
+    on = places.of(x)
+    tuples, original = convert.indices_of(name, "indices", indices, widths, on)
     if column and tuples.ndim == 1:
         tuples = tuples.reshape(-1, 1)
         original = None if original is None else original.reshape(-1, 1)
@@ -242,14 +245,15 @@ def nd(
                      broadcast=broadcast)  # fmt: skip
     n, r, w = prod(tuples.shape[:-1]), prod(dims), prod(row_shape)
     shown = tuples if original is None else original
-    call = Call(name, op, "rows", x.reshape(r, w), tuples, values.reshape(n, w), code, wrap, shown, dims or (1,), values.shape)
-    call.ids = _apart(tuples, x).reshape(n) if k == 1 else _flat_ids(call, tuples.reshape(n, k), dims)
+    call = Call(name, op, "rows", x.reshape(r, w), tuples, values.reshape(n, w), code, wrap, shown, dims or (1,), values.shape,
+                device=places.family(on))  # fmt: skip
+    call.ids = _apart(tuples, x).reshape(n) if k == 1 else flat_ids(call, tuples.reshape(n, k), dims)
     return call
 
 
-def _flat_ids(call: Call, tuples: Array, dims: tuple[int, ...]) -> Array:
+def flat_ids(call: Call, tuples: Array, dims: tuple[int, ...]) -> Array:
     """Row-major ids of index tuples; what a kernel then still has to obey is that dropped ones are -1."""
-    out = np.empty(tuples.shape[0], np.int64)
+    out = places.empty(places.of(tuples), (tuples.shape[0],), np.dtype(np.int64))
     kernel = registry.find(call.name, "flatten", "tuples", tuples.dtype.name, call.device)
     fault = kernel.function(tuples, dims, out, call.bounds, call.wrap)
     if fault is not None:
@@ -287,7 +291,8 @@ def elements(
     if data.ndim < 1:
         raise ShapeError(f"{name}: {target}.shape = () must have at least one dimension")
     at = axis_of(name, axis, data.ndim)
-    ids, original = convert.indices_of(name, "indices", indices, widths)
+    on = places.of(data)
+    ids, original = convert.indices_of(name, "indices", indices, widths, on)
     if ids.ndim != data.ndim:
         raise ShapeError(f"{name}: indices.shape = {ids.shape} must have the rank of {target}.shape = {data.shape}")
     if corner and getattr(updates, "ndim", 0) == ids.ndim and updates.shape != ids.shape:
@@ -298,10 +303,12 @@ def elements(
             raise ShapeError(f"{name}: indices.shape[{d}] = {inner} must not exceed {target}.shape[{d}] = {outer} (axis = {at})")
     shown = ids if original is None else original
     ids = _apart(ids, data if op != "gather" else values)
-    call = Call(name, op, "elements", data, ids, values, code, wrap, shown, (data.shape[at],), values.shape, at)
-    if refuse_negative and ids.size and int(ids.min()) < 0:
-        position = int(np.argmax(ids.reshape(-1) < 0))
-        raise call.error(Fault("index", position, int(ids.reshape(-1)[position])))
+    call = Call(name, op, "elements", data, ids, values, code, wrap, shown, (data.shape[at],), values.shape, at, places.family(on))
+    if refuse_negative and ids.size:
+        flat = places.host(ids).reshape(-1)
+        if int(flat.min()) < 0:
+            position = int(np.argmax(flat < 0))
+            raise call.error(Fault("index", position, int(flat[position])))
     return call
 
 

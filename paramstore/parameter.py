@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import buffers, convert, dtypes, functional, inplace, locks, normalize
+from . import buffers, convert, dtypes, functional, inplace, locks, normalize, places
 from .convert import Array
 from .counter import Counter
-from .errors import ArgumentError, DtypeError, ShapeError, TargetError
+from .errors import ArgumentError, DeviceError, DtypeError, ShapeError, TargetError
+from .streams import StreamLock
 
 if TYPE_CHECKING:
     from .optim.state import State
@@ -28,15 +29,15 @@ class Parameter:
         value: anything NumPy makes an array of; copied.
         name: any string; `ParamStore` sets it.
         dtype: convert the copy to this dtype (a plain cast); by default the value's own.
-        device: "cpu".
+        device: "cpu", "cuda" (the current GPU) or "cuda:1"; by default where the value is. The value is copied there.
         trainable: a flag for optimizers.
         copy: False wraps an existing array instead: a memmap, or another library's memory. It must be writable, aligned, in native
-            byte order, C-contiguous and not overlap itself.
+            byte order, C-contiguous, not overlap itself, and be on the device.
 
     Raises:
         TargetError: ``copy=False`` and an array that must not be written.
         DtypeError: ``copy=False`` and something that is no array, or of another dtype; a dtype that is unknown.
-        DeviceError: an unknown or missing device.
+        DeviceError: an unknown or missing device; ``copy=False`` and an array elsewhere.
 
     >>> p = Parameter([[0.0, 0.0], [0.0, 0.0]], name="emb")
     >>> p.scatter_add([1, 1], [[1.0, 2.0], [3.0, 4.0]])
@@ -48,23 +49,24 @@ class Parameter:
     __slots__ = ("__weakref__", "_array", "_changed", "_count", "_device", "_dtype_name", "_home", "_name", "_pin", "_shared", "_states", "lock", "trainable")
 
     def __init__(
-        self, value: Any, name: str = "", *, dtype: Any = None, device: str = "cpu", trainable: bool = True, copy: bool = True
+        self, value: Any, name: str = "", *, dtype: Any = None, device: str | None = None, trainable: bool = True, copy: bool = True
     ) -> None:
         convert.a_bool("Parameter", "copy", copy)
         self.trainable = convert.a_bool("Parameter", "trainable", trainable)
         if not isinstance(name, str):
             raise DtypeError(f"Parameter: name = {name!r} must be a str, not {type(name).__name__}")
         self._name = name
-        self._device = buffers.device_named("Parameter", device)
+        on = places.where("Parameter", "value", value) if device is None else places.named("Parameter", device)
+        self._device = places.name_of(on)
         wanted = None if dtype is None else dtypes.resolve("Parameter", dtype)
-        self._array: Array = buffers.copied(value, wanted) if copy else buffers.wrapped(value, wanted)
+        self._array: Array = buffers.copied(value, wanted, on) if copy else buffers.wrapped(value, wanted, on)
         self._pin = buffers.pinned(self._array)
         self._shared = not copy
         self._dtype_name = dtypes.name(self._array.dtype)
         self._home: weakref.ref[ParamStore] | None = None
         self._states: dict[str, State] = {}  # of optimizers, by their names
         self._counted(0)
-        self.lock = locks.made()
+        self.lock: Any = locks.made() if on is None else StreamLock(on)
 
     @classmethod
     def _adopt(cls, array: Array, name: str, trainable: bool = True) -> Parameter:
@@ -104,7 +106,22 @@ class Parameter:
 
     @property
     def device(self) -> str:
+        """"cpu", or "cuda:N"."""
         return self._device
+
+    def to(self, device: str) -> Parameter:
+        """A Parameter with the same value, name and flags on another device; itself if it lives there.
+
+        A store goes on holding the one that it has.
+
+        Raises:
+            DeviceError: an unknown or missing device.
+        """
+        on = places.named("to", device)
+        if on is places.of(self._array):
+            return self
+        with self.lock:
+            return _rebuilt(type(self), self._array, self._name, self.trainable, self.version, places.name_of(on))
 
     @property
     def version(self) -> int:
@@ -136,17 +153,17 @@ class Parameter:
 
     @property
     def value(self) -> Array:
-        """The live array: a view of the buffer, which later updates change."""
+        """The live array: a view of the buffer, which later updates change. On a GPU it is a CuPy array."""
         return self._array.view()
 
     def numpy(self) -> Array:
-        """A copy. Concurrent updates may be half in it; see `read`."""
-        return self._array.copy()
+        """A NumPy copy. Concurrent updates may be half in it; see `read`. On a GPU it waits for the current stream."""
+        return self._array.copy() if type(self._array) is np.ndarray else places.host(self._array)
 
     def read(self, use_locking: bool = True) -> Array:
-        """A copy that holds no half of a locked update."""
+        """A copy, on the same device, that holds no half of a locked update."""
         with self._held("read", use_locking):
-            return self._array.copy()
+            return places.copy(self._array)
 
     def _held(self, call: str, use_locking: bool) -> Any:
         return self.lock if convert.a_bool(call, "use_locking", use_locking) else nullcontext()
@@ -168,11 +185,17 @@ class Parameter:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         array = self.value
+        if type(array) is not np.ndarray:
+            raise DeviceError(f"__array__: Parameter {self._name!r} is on {self._device}; ask for a copy with numpy()")
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
                 raise ArgumentError(f"__array__: {self.dtype} cannot become {np.dtype(dtype)} without a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        return self.value.__cuda_array_interface__  # type: ignore[attr-defined]  # on the CPU there is none: AttributeError
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.value.__dlpack__(**options)
@@ -199,10 +222,10 @@ class Parameter:
         with self._held(call, use_locking):
             x = self._array
             normalize.check_op(call, op, x.dtype)
-            given = convert.updates_of(call, "value", value, x.dtype, convert=True, owner=self._name or "the Parameter")
+            given = self._converted(call, value)
             if given.shape != x.shape:
                 raise ShapeError(f"{call}: value.shape = {given.shape} must be {x.shape}")
-            inplace.apply_to(call, op, x.reshape(1, x.size), np.zeros(1, np.int64), given.reshape(1, x.size))
+            inplace.apply_to(call, op, x.reshape(1, x.size), np.zeros(1, np.int64), given.reshape(1, x.size), bounds="drop")
             self._changed()
         return self
 
@@ -210,14 +233,18 @@ class Parameter:
         """Replaces the rows ``ids``; ``value`` may also be one row or one number for all of them."""
         call = "p[ids] = value"
         self._only_ids(call, ids)
-        found, _ = convert.indices_of(call, "ids", ids)
+        found, _ = convert.indices_of(call, "ids", ids, on=places.of(self._array))
         shape = found.shape + self.shape[1:]
-        given = convert.updates_of(call, "value", value, self.dtype, convert=True, owner=self._name or "the Parameter")
+        given = self._converted(call, value)
         try:
-            spread = np.broadcast_to(given, shape)
+            spread = places.spread(given, shape)
         except ValueError:
             raise ShapeError(f"{call}: value.shape = {given.shape} does not spread to ids.shape + row shape = {shape}") from None
         inplace.apply(call, "update", self, ids, spread)
+
+    def _converted(self, call: str, value: Any) -> Array:
+        owner = self._name or "the Parameter"
+        return convert.updates_of(call, "value", value, self.dtype, convert=True, owner=owner, on=places.of(self._array))
 
     @staticmethod
     def _only_ids(call: str, ids: Any) -> None:
@@ -242,9 +269,9 @@ class Parameter:
                 raise TargetError(f"resize: Parameter {self._name!r} wraps memory that is not its own (copy=False)")
             shape = normalize.shape_of("resize", (rows, *self.shape[1:]))
             kept = min(shape[0], self.shape[0])
-            new = buffers.empty("resize", shape, self.dtype)
+            new = buffers.empty("resize", shape, self.dtype, places.of(self._array))
             buffers.fill(new[kept:], initializer)
-            new[:kept] = self._array[:kept]
+            places.assign(new[:kept], self._array[:kept])
             self._array, self._pin = new, buffers.pinned(new)
             self._changed()
             for state in list(self._states.values()):
@@ -254,7 +281,7 @@ class Parameter:
     # -- copies -----------------------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Parameter:
-        return _rebuilt(type(self), self.read(), self._name, self.trainable, self.version)
+        return _rebuilt(type(self), self.read(), self._name, self.trainable, self.version, self._device)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if not self._holds_objects():
@@ -269,11 +296,13 @@ class Parameter:
 
     def _holds_objects(self) -> bool:
         return self.dtype.hasobject and self.dtype.kind != "T"
+
     def __reduce__(self) -> tuple[Any, ...]:
-        rest = (self._name, self.trainable, self.version)
-        if not self._holds_objects():
-            return _rebuilt, (type(self), self.read(), *rest)
-        return _rebuilt, (type(self), np.zeros(self.shape, self.dtype), *rest), self.read()  # as above
+        with self.lock:
+            rest = (self._name, self.trainable, self.version, self._device)
+            if not self._holds_objects():
+                return _rebuilt, (type(self), self.numpy(), *rest)
+            return _rebuilt, (type(self), np.zeros(self.shape, self.dtype), *rest), self.read()  # as above
 
     def __setstate__(self, objects: Array) -> None:
         self._array[...] = objects
@@ -296,8 +325,8 @@ class Parameter:
     # fmt: on
 
 
-def _rebuilt(cls: type[Parameter], value: Array, name: str, trainable: bool, version: int) -> Parameter:
-    p = cls(value, name, trainable=trainable)
+def _rebuilt(cls: type[Parameter], value: Array, name: str, trainable: bool, version: int, device: str = "cpu") -> Parameter:
+    p = cls(value, name, device=device, trainable=trainable)
     p._counted(version)
     return p
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from . import dispatch, normalize, segments, targets
+from . import dispatch, normalize, places, segments, targets
 from .convert import Array
-from .errors import ArgumentError, DtypeError
+from .errors import ArgumentError, DeviceError, DtypeError
 from .targets import Form, Target
 
 __all__ = ["KINDS", "reduce_into"]
@@ -30,7 +31,7 @@ def reduce_into(
     """Combines each addressed cell of ``x`` with its updates, in C order; the cells that no index names stay.
 
     Args:
-        kind: one of ``kinds``. A mean divides the sum by the number of terms; that of integers is rounded down.
+        kind: one of ``kinds``. A mean divides the sum by the number of terms; that of integers is rounded down. On a GPU there is none.
         form: makes the call, as for `targets.scatter`.
         include_self: whether the cell's own value is the first term.
 
@@ -45,6 +46,15 @@ def reduce_into(
     if include_self and kind != "mean":
         return targets.scatter(name, op, x, form, *arguments, target=target, **rules)
     array = targets.array_of(name, target, x)
+    if (on := places.of(array)) is not None:
+        if kind == "mean":
+            raise DeviceError(f"{name}: reduce = 'mean' runs on the CPU only, and {target} is on {on.name}")
+        call = form(name, op, array, *arguments, target=target, **rules)
+        first = places.full(on, call.updates.shape, segments.start(op, array.dtype, infinite=True), array.dtype)
+        dispatch.run(replace(call, op="update", updates=first))  # checks the indices: nothing is left that could fail
+        dispatch.run(call)
+        targets.changed(x)
+        return x
     touched = targets.Touched(form(name, op, targets.stand_in(array), *arguments, target=target, **rules), array)
     if not include_self:
         touched.rows[...] = segments.start(op, array.dtype, infinite=True)

@@ -57,8 +57,8 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """The kernel's full name, ``backend.layout.op.dtype``."""
-        return f"{self.backend}.{self.layout}.{self.op}.{self.dtype}"
+        """The kernel's full name, ``backend.layout.op.dtype``, and the mode where it is not ``ordered``."""
+        return f"{self.backend}.{self.layout}.{self.op}.{self.dtype}" + (f".{self.mode}" if self.mode != "ordered" else "")
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def register(
     bounds, wrap)`` for "elements", gets the caller's indices as they are, and answers None or a `Fault`.
 
     Raises:
-        ArgumentError: an unknown op, layout or mode.
+        ArgumentError: an unknown op, layout or mode, or a kernel for another device than the CPU that does not check.
 
     >>> def double_add(data, ids, updates):
     ...     for k, row in enumerate(ids):
@@ -140,11 +140,13 @@ def register(
         raise ArgumentError(f"register: layout = {layout!r} is none of {', '.join(LAYOUTS)}")
     if mode not in MODES:
         raise ArgumentError(f"register: mode = {mode!r} is none of {', '.join(MODES)}")
+    if device != "cpu" and not checks:
+        raise ArgumentError(f"register: a kernel for device = {device!r} must check its indices itself (checks=True)")
     kernel = Kernel(op, layout, dtype, device, mode, backend, function, priority, threads, checks, notes)
     with _lock:
         row = _table.setdefault((op, layout, dtype, device, mode), [])
         row[:] = sorted([k for k in row if k.backend != backend] + [kernel], key=lambda k: -k.priority)
-        _changed()
+        _changed((op, dtype))
     return kernel
 
 
@@ -160,11 +162,15 @@ def unregister(backend: str) -> int:
     return count
 
 
-def _changed() -> None:
+def _changed(*cells: tuple[str, str]) -> None:
+    """Forgets what has been found, and looks anew which of these (op, dtype), or of all, are native."""
     _found.clear()
-    _native.clear()
-    if all(_is_native("flatten", "tuples", index) for index in ("int32", "int64")):
-        _native.update((op, dtype) for op, layout, dtype, *_ in _table if _is_native(op, "rows", dtype) and _is_native(op, "elements", dtype))
+    if not all(_is_native("flatten", "tuples", index) for index in ("int32", "int64")):
+        _native.clear()
+        return
+    for op, dtype in cells if cells and cells[0][0] != "flatten" else {(key[0], key[2]) for key in _table}:
+        native = _is_native(op, "rows", dtype) and _is_native(op, "elements", dtype)
+        (_native.add if native else _native.discard)((op, dtype))
 
 
 def _is_native(op: str, layout: str, dtype: str) -> bool:

@@ -1,16 +1,16 @@
 """Reductions over segments: rows that share an id are combined, in their order, by an op of the table.
 
-Also the two that divide: the mean, and the sum over the square root of the count.
+Also the two that divide: the mean, and the sum over the square root of the count. On a GPU the ids are looked at on the host, which
+waits for the stream.
 """
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from . import convert, dispatch, dtypes, functional, normalize, ops
+from . import convert, dispatch, dtypes, functional, normalize, ops, places
 from .convert import Array
 from .errors import DtypeError, IndexOutOfBounds, ShapeError
 
@@ -33,11 +33,13 @@ def start(op: str, dtype: np.dtype[Any], infinite: bool) -> Any:
 
 
 def _check(name: str, kind: str, data: Any, ids: Any, widths: tuple[str, ...] | None) -> tuple[Array, Array]:
-    values = convert.plain(convert.array_of(name, "data", data))
+    values = convert.plain(convert.anywhere(name, "data", data))
     op = KINDS[kind]
     normalize.check_op(name, op, values.dtype)
     if values.dtype == np.bool_ or (kind == "sqrt_n" and dtypes.kind(values.dtype) not in ("float", "complex")):
         raise DtypeError(f"{name}: {kind} is not defined for dtype {values.dtype}")
+    if places.of(values) is not None and places.on_gpu(ids):
+        ids = places.host(convert.array_on(name, "segment_ids", ids, places.of(values)))
     found, _ = convert.indices_of(name, "segment_ids", ids, widths)
     return values, found.astype(np.int64)  # private: checked once
 
@@ -68,7 +70,7 @@ def unsorted(name: str, kind: str, data: Any, segment_ids: Any, num_segments: An
     bad = ids >= count
     if bad.any():
         raise _too_far(name, ids, bad, "...", count)
-    out = _filled(name, (count, *values.shape[ids.ndim :]), start(KINDS[kind], values.dtype, infinite=False), values.dtype)
+    out = _filled(name, (count, *values.shape[ids.ndim :]), start(KINDS[kind], values.dtype, infinite=False), values)
     dispatch.run(normalize.rows(name, KINDS[kind], out, ids, values, bounds="drop", convert_updates=False))
     return out if kind not in ("mean", "sqrt_n") else _divided(name, kind, out, _counts(ids, count))
 
@@ -93,17 +95,18 @@ def sorted_(name: str, kind: str, data: Any, segment_ids: Any, *, widths: tuple[
         raise _too_far(name, ids, ids < 0, "0", int(ids[-1]) + 1)
     count = int(ids[-1]) + 1 if len(ids) else 0
     op = KINDS[kind]
-    out = _filled(name, (count, *values.shape[1:]), start(op, values.dtype, infinite=True), values.dtype)
+    out = _filled(name, (count, *values.shape[1:]), start(op, values.dtype, infinite=True), values)
     dispatch.run(normalize.rows(name, op, out, ids, values, convert_updates=False))
     counts = _counts(ids, count)
     if op in ("min", "max"):
-        out[counts == 0] = 0
+        without = np.flatnonzero(counts == 0)
+        dispatch.run(normalize.rows(name, "update", out, without, np.zeros((), out.dtype), spread_scalar=True))
     return out if kind not in ("mean", "sqrt_n") else _divided(name, kind, out, counts, in_place=True)
 
 
-def _filled(name: str, shape: tuple[int, ...], value: Any, dtype: np.dtype[Any]) -> Array:
+def _filled(name: str, shape: tuple[int, ...], value: Any, like: Array) -> Array:
     sizes = normalize.shape_of(name, shape)
-    return functional.allocated(name, lambda: np.full(sizes, value, dtype))
+    return functional.allocated(name, lambda: places.full(places.of(like), sizes, value, like.dtype))
 
 
 def _counts(ids: Array, count: int) -> Array:
@@ -117,10 +120,10 @@ def _divided(name: str, kind: str, sums: Array, counts: Array, in_place: bool = 
         # Integer means divide in the widest type, which holds every count.
         wide = np.uint64 if own == np.uint64 else np.int64
         dtype = np.dtype(wide if in_place else np.float32 if own.itemsize < 4 else np.float64)
-        sums = sums.astype(dtype)
+        sums = places.astype(sums, dtype)
     by = np.maximum(counts, 1).astype(dtype)
     if kind == "sqrt_n":
         by = np.sqrt(by)
-    spread = np.repeat(by, prod(sums.shape[1:])).reshape(sums.shape)
-    dispatch.run(normalize.rows(name, "div", sums, np.arange(len(sums)), spread, convert_updates=False))
-    return sums.astype(own) if in_place else sums
+    by = by.reshape(-1, *[1] * (sums.ndim - 1))
+    dispatch.run(normalize.rows(name, "div", sums, np.arange(len(sums)), by, convert_updates=False, broadcast=True))
+    return places.astype(sums, own) if in_place else sums

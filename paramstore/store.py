@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import buffers, dtypes, locks, normalize
+from . import buffers, dtypes, locks, normalize, places
 from .errors import ArgumentError, DtypeError, NameInUse, UnknownName
 from .making import Making
 from .parameter import Parameter
@@ -51,6 +51,7 @@ class ParamStore:
 
         Args:
             name: segments joined by "/".
+            device: "cpu", "cuda" (the current GPU) or "cuda:1".
             initializer: None (zeros), a number, an array of that shape, one of `paramstore.init`, or any callable ``f(shape, dtype)``
                 that gives the next rows.
 
@@ -75,12 +76,12 @@ class ParamStore:
     ) -> Parameter:
         _checked_name(call, name)
         sizes, wanted = normalize.shape_of(call, shape), dtypes.resolve(call, dtype)
-        buffers.device_named(call, device)
+        on = places.named(call, device)
         mine = self._claim(call, name, sizes, wanted, reuse)
         if isinstance(mine, Parameter):
             return mine
         try:  # outside the lock: filling a large table must not stop the other threads
-            array = buffers.empty(call, sizes, wanted)
+            array = buffers.empty(call, sizes, wanted, on)
             buffers.fill(array, initializer)
             made = Parameter._adopt(array, name, trainable)
             made._home = weakref.ref(self)

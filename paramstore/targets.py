@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import bounds as rule
-from . import dispatch, dtypes, picking, shortcuts
+from . import dispatch, dtypes, picking, places, shortcuts
 from .convert import Array
 from .errors import DtypeError, TargetError
 from .normalize import Call
@@ -30,11 +30,16 @@ def array_of(name: str, argument: str, x: Any) -> Array:
     """The array behind a target, if it may be written.
 
     Raises:
-        DtypeError: neither a Parameter nor a NumPy array.
-        TargetError: read-only, or an array whose items share memory.
+        DtypeError: neither a Parameter nor an array of NumPy or CuPy.
+        TargetError: read-only, or an array whose items share memory; on a GPU, one that is not C-contiguous.
     """
     if isinstance(x, Parameter):
         return x._array
+    if places.on_gpu(x):
+        array = places.adopted(name, argument, x)
+        if places.plain(array) is not array:
+            raise TargetError(f"{name}: {argument} must be C-contiguous and aligned on a GPU; its strides are {array.strides}")
+        return array
     if not isinstance(x, np.ndarray):
         raise DtypeError(f"{name}: {argument} must be a Parameter or a NumPy array, not {type(x).__name__}")
     if not x.flags.writeable:
@@ -69,7 +74,7 @@ def overlaps_itself(x: Array) -> bool:
 
 def _in_place(x: Array) -> bool:
     """Whether kernels can work on the array's own memory."""
-    return bool(x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative)
+    return places.of(x) is not None or bool(x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative)
 
 
 def stand_in(x: Array) -> Array:

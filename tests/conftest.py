@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,3 +46,20 @@ def plans_as_before() -> Iterator[None]:
     ps.set_num_threads(before)
     if drawn.FORCE:
         drawn.FORCE(-1)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Two stand-ins for a GPU (`cuda_host`): the backend's own kernels where g++ can build them, else kernels that call the CPU's."""
+    from cuda_host import executor, model
+    from cuda_host.device import HostRuntime
+
+    from paramstore import registry
+    from paramstore.backends.cuda import device
+
+    runtime = HostRuntime()
+    monkeypatch.setattr(device, "_runtime", runtime)
+    if not executor.available():
+        model.register()
+    yield runtime
+    registry.unregister(model.BACKEND)

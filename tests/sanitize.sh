@@ -94,7 +94,7 @@ build() {  # address or thread
     [ "$1" = thread ] || flags="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
     here=$work/$1
     mkdir "$here" &&
-        cp -r "$root/paramstore" "$root/tests" "$root/pyproject.toml" "$here" &&
+        cp -r "$root/paramstore" "$root/kernels" "$root/tests" "$root/pyproject.toml" "$here" &&
         cmake -S "$root/kernels" -B "$here/build" -G Ninja -DPARAMSTORE_SANITIZE="$1" -DPython_EXECUTABLE="$python" \
             -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS &&
         cmake --build "$here/build" -j "${SANITIZE_JOBS:-2}" &&
@@ -149,6 +149,12 @@ thread() {
     canary race "data race"
     stage "locked paths" instrumented python tests/locked_paths.py 50
     PARAMSTORE_ISA=baseline stage "locked paths, PARAMSTORE_ISA=baseline" instrumented python tests/locked_paths.py 15
+    # The CUDA kernels, run by the processor: both sets of code paths that they choose from by the GPU's generation.
+    local generation
+    for generation in 900 750; do
+        PARAMSTORE_CUDA_HOST_CXXFLAGS="-fsanitize=thread -g1" PARAMSTORE_CUDA_HOST_ARCH=$generation \
+            stage "CUDA kernels on the host, as for sm_${generation%0}" instrumented python tests/cuda_races.py
+    done
 }
 
 [ $# -gt 0 ] || set -- address thread

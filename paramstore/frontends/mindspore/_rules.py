@@ -56,7 +56,7 @@ def data_of(name: str, argument: str, value: Any, allowed: frozenset[str]) -> Ar
         array: Array = value
     else:
         a_tensor(name, argument, value)
-        array = convert.array_of(name, argument, value)
+        array = convert.anywhere(name, argument, value)
     dtype = dtypes.name(array.dtype)
     if dtype not in allowed:
         refuse_dtype(name, argument, dtype, allowed)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ... import axes, functional, normalize
+from ... import axes, functional, normalize, places
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, ShapeError
 from ._rules import ANY_NUMBER, EQUAL, INDEX, INT32, NUMBERS, a_tensor, an_int, data_of, document
@@ -40,7 +40,7 @@ class InplaceSub(_Rows):
 
 class InplaceUpdateV2:
     def __call__(self, x: Any, indices: Any, v: Any) -> Array:
-        rows = indices if isinstance(indices, np.ndarray) else _ints("InplaceUpdateV2", indices)
+        rows = indices if isinstance(indices, np.ndarray) or places.on_gpu(indices) else _ints("InplaceUpdateV2", indices)
         return _rows("InplaceUpdateV2", "update", x, rows, v, frozenset({"float16", "float32", "int32"}))
 
 
@@ -101,7 +101,7 @@ class IndexPut:
             raise DtypeError(f"IndexPut: indices must be a tuple or list of arrays, not {type(indices).__name__}")
         for k, vector in enumerate(indices):
             a_tensor("IndexPut", f"indices[{k}]", vector)
-        tuples = axes.tuples_of("IndexPut", "indices", indices, widths=INDEX)
+        tuples = axes.tuples_of("IndexPut", "indices", indices, widths=INDEX, on=places.of(array))
         if values.ndim != 1 or any(np.ndim(vector) != 1 for vector in indices):
             shapes = ", ".join(str(np.shape(vector)) for vector in indices)
             raise ShapeError(f"IndexPut: x2.shape = {values.shape} and those of the indices, {shapes}, must have one dimension each")

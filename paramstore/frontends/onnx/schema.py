@@ -53,7 +53,7 @@ class Version:
 
     def data(self, argument: str, value: Any) -> Array:
         """``value`` as an array of a dtype that this version takes; strings become an array of str objects."""
-        array: Array = value if type(value) is np.ndarray else convert.array_of(self.name, argument, value)
+        array: Array = value if type(value) is np.ndarray else convert.anywhere(self.name, argument, value)
         found = dtypes.name(array.dtype)
         if found in self.types and found != "string":
             return array

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import convert, dtypes, segments, slices
+from ... import convert, dtypes, places, segments, slices
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, ParamstoreError
 from .. import _text
@@ -80,7 +80,7 @@ def tensor(call: str, argument: str, value: Any, dtype: Any = None) -> Array:
         return value
     if convert.is_literal(value) and isinstance(_leaf(value), (str, bytes)):
         return _strings(call, argument, value)
-    array: Array = convert.array_of(call, argument, value)
+    array: Array = convert.anywhere(call, argument, value)
     if array.dtype.kind in "OUST" and not (convert.is_literal(value) and isinstance(_leaf(value), int)):
         return _strings(call, argument, value)
     if convert.is_literal(value) and not isinstance(_leaf(value), np.generic):
@@ -104,7 +104,11 @@ def matching(call: str, argument: str, value: Any, dtype: np.dtype[Any]) -> Arra
         return value
     if dtype.kind == "O":
         return _strings(call, argument, value)
-    found: Array = convert.updates_of(call, argument, value, dtype, convert=False, owner="the target")
+    on = None
+    if places.on_gpu(value):  # it stays there; whether its target is there too is seen where they meet
+        value = places.adopted(call, argument, value)
+        on = places.of(value)
+    found: Array = convert.updates_of(call, argument, value, dtype, convert=False, owner="the target", on=on)
     return found
 
 

@@ -108,7 +108,7 @@ class Variable:
         trainable: a flag for optimizers.
         name: any string.
         dtype: convert the initial value to this dtype.
-        device: where it lives.
+        device: "cpu", "cuda" or "cuda:1"; by default where the initial value is.
 
     Source: tf.Variable.
 
@@ -119,7 +119,7 @@ class Variable:
     __slots__ = ("__weakref__", "_p")
 
     def __init__(
-        self, initial_value: Any = None, trainable: bool | None = True, *, name: str | None = None, dtype: Any = None, device: str = "cpu"
+        self, initial_value: Any = None, trainable: bool | None = True, *, name: str | None = None, dtype: Any = None, device: str | None = None
     ) -> None:
         call = "Variable"
         try:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ... import axes, normalize, ops
+from ... import axes, normalize, ops, places
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, IndexFormError, ScalarRangeError, ShapeError, TargetError
 from ...normalize import Call
@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def vector(value: Any) -> Any:
     """A number or an array without dimensions as a vector of one; anything else as it is."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) or places.on_gpu(value):
         return value if value.ndim else value.reshape(1)
     return [value] if isinstance(value, int) else np.asarray(value).reshape(1) if isinstance(value, np.generic) else value
 

@@ -18,7 +18,7 @@ _DIM = "an axis, in [-rank, rank)"
 
 
 def _data(name: str, x: Any) -> Array:
-    return convert.plain(convert.array_of(name, "x", x))
+    return convert.plain(convert.anywhere(name, "x", x))
 
 
 @spelled(

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ... import convert, dtypes, indexing, normalize, reductions, targets
+from ... import convert, dtypes, indexing, normalize, places, reductions, targets
 from ...convert import Array
 from ...errors import ArgumentError, DtypeError, IndexFormError, ShapeError
 from ...normalize import Call
@@ -60,6 +60,8 @@ def _reduce(name: str, kind: str, x: Target, form: targets.Form, *arguments: Any
 )
 def index_add_(x: Target, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Target:
     if alpha != 1 or type(alpha) is not int:
+        if places.of(targets.array_of("index_add_", "x", x)) is not None:
+            raise ArgumentError(f"index_add_: alpha = {alpha!r} must be 1 on a GPU; scale source first")
         source = convert.scaled("index_add_", "source", source, "alpha", alpha, targets.array_of("index_add_", "x", x).dtype)
     return targets.scatter("index_add_", "add", x, along, index, source, dim, same_rank=True, widths=INT32_OR_INT64, **_INTO_LINES)
 
@@ -86,7 +88,7 @@ def index_copy_(x: Target, dim: int, index: Any, source: Any) -> Target:
     value="a number that x can hold, or an array of one without dimensions",
 )
 def index_fill_(x: Target, dim: int, index: Any, value: Any) -> Target:
-    if shape := convert.array_of("index_fill_", "value", value).shape:
+    if shape := convert.anywhere("index_fill_", "value", value).shape:
         raise IndexFormError(f"index_fill_: value.shape = {shape} must be ()")
     number = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
     return targets.scatter(
@@ -98,7 +100,8 @@ def _index_put(name: str, op: str, x: Array, indices: Any, values: Any, *, targe
     """Masks and integer vectors, one for each of the first axes; None leaves an axis whole."""
     if not isinstance(indices, (tuple, list)):
         raise DtypeError(f"{name}: indices must be a tuple of arrays, not {type(indices).__name__}")
-    items = [None if item is None else convert.array_of(name, f"indices[{k}]", item) for k, item in enumerate(indices)]
+    read = convert.array_of if places.of(x) is None else convert.on_host
+    items = [None if item is None else read(name, f"indices[{k}]", item) for k, item in enumerate(indices)]
     for k, item in enumerate(items):
         if item is not None and dtypes.name(item.dtype) not in ("int32", "int64", "bool"):
             raise DtypeError(f"{name}: indices[{k}].dtype = {item.dtype} must be int32, int64 or bool")
@@ -121,10 +124,11 @@ def index_put_(x: Target, indices: Any, values: Any, accumulate: bool = False) -
 
 
 def _put(name: str, op: str, x: Array, index: Any, source: Any, **rules: Any) -> Call:
-    places, values = convert.array_of(name, "index", index), convert.array_of(name, "source", source)
-    if places.size != values.size:
-        raise ShapeError(f"{name}: source.shape = {values.shape} must have as many elements as index.shape = {places.shape}")
-    return normalize.rows(name, op, x.reshape(-1), places.reshape(-1), values.reshape(-1), **rules)
+    on = places.of(x)
+    ids, values = (convert.plain(convert.array_on(name, what, given, on)) for what, given in (("index", index), ("source", source)))
+    if ids.size != values.size:
+        raise ShapeError(f"{name}: source.shape = {values.shape} must have as many elements as index.shape = {ids.shape}")
+    return normalize.rows(name, op, x.reshape(-1), ids.reshape(-1), values.reshape(-1), **rules)
 
 
 @spelled(
