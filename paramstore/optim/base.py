@@ -244,5 +244,7 @@ class Optimizer:
         if updates is not None:
             with state.lock:
                 state.step._array[...] += 1
+            if state.last is not None and last is None:  # a lazy step: what rows had missed before is forgiven
+                state.last._array[...] = step
         for p in (param, *(state.parameters() if updates is not None else state.parameters()[1:])):
             p._changed()
