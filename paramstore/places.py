@@ -194,7 +194,9 @@ def plain(array: Array) -> Array:
 
 def overlap(a: Array, b: Array) -> bool:
     """Whether two arrays may share memory; on a GPU both are C-contiguous."""
-    if of(a) is None or of(b) is None:
-        return of(a) is of(b) and np.may_share_memory(a, b)
-    first, second = a.data.ptr, b.data.ptr  # type: ignore[attr-defined]
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.may_share_memory(a, b)
+    if of(a) is not of(b):
+        return False
+    first, second = a.data.ptr, b.data.ptr
     return bool(a.nbytes and b.nbytes and first < second + b.nbytes and second < first + a.nbytes)

@@ -57,7 +57,10 @@ class IndexedSlices:
         return made
 
     def _shape(self, call: str) -> tuple[int, ...] | None:
-        return None if self._dense_shape is None else normalize.shape_of(call, self._dense_shape)
+        shape: tuple[int, ...] | None = self._dense_shape
+        if shape is None or type(self) is IndexedSlices:  # normalised when it was made
+            return shape
+        return normalize.shape_of(call, shape)
 
     def _arrays(self, call: str) -> tuple[Array, Array]:
         """The ids and the rows as plain arrays whose shapes fit."""

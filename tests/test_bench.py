@@ -187,7 +187,7 @@ def test_a_tiny_run(tmp_path, capsys):
     assert [run["threads"] for run in data["runs"]] == [1, 2]
     for run in data["runs"]:
         assert set(run["peers"]) == {"numpy"} and not run["missing"]
-        assert set(run["bandwidth"]) == {"copy", "add", "used"}
+        assert set(run["bandwidth"]) == {"read", "copy", "add", "used"}
         assert [row["name"] for row in run["rows"]] == [w.name for w in select(["use_locking, 2", "1-D, 1000"])]
         for row in run["rows"]:
             assert row["ours"] > 0 and row["ratio"] > 0 and row["floor"] > 0 and row["samples"] and not row["note"]

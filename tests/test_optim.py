@@ -280,6 +280,17 @@ def test_lazy_false_after_a_restart_makes_its_schedule_anew():
     assert bits(opt.flush(p)) == bits(opt.flush(again["emb"])) and again.names() == store.names()
 
 
+def test_a_lazy_step_in_between_forgives_what_was_missed():
+    p, one = ps.Parameter(np.ones((2, 1))), np.ones((1, 1))
+    optim.Adam(0.1, lazy=False).apply(p, ps.IndexedSlices([0], one))
+    optim.Adam(0.1, lazy=False).apply(p, ps.IndexedSlices([1], one))
+    optim.Adam(0.1).apply(p, ps.IndexedSlices([1], one))
+    before = p.numpy()
+    assert bits(optim.Adam(0.1, lazy=False).flush(p)) == bits(before)
+    optim.Adam(0.1, lazy=False).apply(p, ps.IndexedSlices([1], one))
+    assert optim.Adam(0.1, lazy=False).flush(p).numpy()[0, 0] < before[0, 0]
+
+
 def test_lazy_false_with_a_row_norm_and_padding():
     """The limit holds at every step, the missed ones too; the padding row stays."""
     rng = np.random.default_rng(12)

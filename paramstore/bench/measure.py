@@ -115,16 +115,19 @@ def take_turns(contenders: Sequence[Timed], limits: Limits, starting: Callable[[
 
 
 def bandwidth(threads: int, megabytes: int = 256, seconds: float = 0.5) -> dict[str, float]:
-    """Bytes a second that stream through, for arrays too large for a cache: ``copy`` (y = x) and ``add`` (y += x).
+    """Bytes a second that stream through, for arrays too large for a cache: ``read``, ``copy`` (y = x) and ``add`` (y += x).
 
-    ``add`` is what a scatter would do if its rows came in order: two reads and a write of the same place, and nothing else moves.
+    A call that mostly reads its updates cannot be faster than ``read``. ``add`` is what a scatter would do if its rows came in order: two reads and a write of the same place, and nothing else moves.
 
     >>> sorted(bandwidth(1, megabytes=1, seconds=0.01))
-    ['add', 'copy']
+    ['add', 'copy', 'read']
     """
     n = megabytes * (1 << 20) // 4
     x, y = np.ones(n, np.float32), np.zeros(n, np.float32)
     parts = [slice(n * t // threads, n * (t + 1) // threads) for t in range(threads)]
+
+    def read(part: slice) -> None:
+        np.dot(x[part], y[part])
 
     def copy(part: slice) -> None:
         np.copyto(y[part], x[part])
@@ -134,7 +137,7 @@ def bandwidth(threads: int, megabytes: int = 256, seconds: float = 0.5) -> dict[
 
     found = {}
     with ThreadPoolExecutor(threads) as pool:
-        for name, work, moved in (("copy", copy, 2 * x.nbytes), ("add", add, 3 * x.nbytes)):
+        for name, work, moved in (("read", read, 2 * x.nbytes), ("copy", copy, 2 * x.nbytes), ("add", add, 3 * x.nbytes)):
             best, end = float("inf"), time.perf_counter() + seconds
             while time.perf_counter() < end or best == float("inf"):
                 best = min(best, _once(lambda work=work: list(pool.map(work, parts))))  # type: ignore[misc]
