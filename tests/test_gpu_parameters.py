@@ -10,7 +10,18 @@ from cuda_host.array import HostArray
 from cuda_host.device import on, stream
 
 import paramstore as ps
-from paramstore.errors import ArgumentError, DeviceError, DtypeError, IndexOutOfBounds, ParameterCastError, ScalarRangeError, ShapeError, TargetError, TooLarge
+from paramstore.errors import (
+    ArgumentError,
+    DeviceError,
+    DtypeError,
+    IndexOutOfBounds,
+    MissingKernel,
+    ParameterCastError,
+    ScalarRangeError,
+    ShapeError,
+    TargetError,
+    TooLarge,
+)
 
 pytestmark = pytest.mark.usefixtures("gpu")
 DTYPES = [d for d in ps.dtypes.NUMERIC if d != "bfloat16"]
@@ -304,3 +315,14 @@ def test_explanations():
     assert fast.mode == "fast" and ordered.mode == "ordered" and fast.name.endswith("rows.add.float32.fast") and ordered.name.endswith("rows.add.float32")
     listed = ps.kernels(device="cuda", op="scatter_add", dtype="float32")
     assert {k.mode for k in listed} == {"fast", "ordered"} and "cuda" in str(listed)
+
+
+def test_what_runs_on_the_cpu_only(gpu):
+    p = ps.Parameter(table(), "emb", device="cuda")
+    with pytest.raises(DeviceError, match="SGD.apply: emb is on cuda:0; optimizers run on the CPU only"):
+        ps.optim.SGD(0.1).apply(p, ps.IndexedSlices([1], np.ones((1, 2), np.float32), p.shape))
+    with pytest.raises(MissingKernel, match="device cuda:0"):
+        ps.embedding_bag(p, [1, 2], [0])
+    with pytest.raises(DeviceError, match="on a GPU, the call runs on the CPU"):
+        ps.IndexedSlices(gpu.devices[0].put(np.array([1])), np.ones((1, 2), np.float32))
+    assert p.numpy().tolist() == table().tolist() and ps.embedding(p, [1]).get().tolist() == [[2.0, 3.0]]

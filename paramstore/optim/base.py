@@ -11,9 +11,9 @@ from typing import Any, Union
 
 import numpy as np
 
-from .. import convert, dtypes, registry
+from .. import convert, dtypes, places, registry
 from ..convert import Array
-from ..errors import ArgumentError, DtypeError, IndexOutOfBounds, ShapeError, TargetError, TooLarge
+from ..errors import ArgumentError, DeviceError, DtypeError, IndexOutOfBounds, ShapeError, TargetError, TooLarge
 from ..parameter import Parameter
 from ..slices import IndexedSlices, bad_id
 from .state import Slot, State
@@ -123,6 +123,7 @@ class Optimizer:
             ShapeError, DtypeError, ParameterCastError: the gradient or an existing state does not fit.
             ArgumentError: a function for lr gave a number that is no learning rate.
             TargetError: the Parameter is not trainable.
+            DeviceError: the Parameter is on a GPU.
         """
         call = f"{type(self).__name__}.apply"
         convert.a_bool(call, "use_locking", use_locking)
@@ -164,6 +165,8 @@ class Optimizer:
     def _check_target(self, call: str, param: Any) -> None:
         if not isinstance(param, Parameter):
             raise DtypeError(f"{call}: param must be a Parameter, not {type(param).__name__}")
+        if places.of(param._array) is not None:
+            raise DeviceError(f"{call}: {param.name or 'the Parameter'} is on {param.device}; optimizers run on the CPU only")
         if dtypes.kind(param.dtype) != "float":
             raise DtypeError(f"{call}: {param.name or 'the Parameter'} has dtype {param.dtype}, which must be a real floating type")
         if not param.trainable:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ... import dtypes, registry
-from . import cells, launch
+from ... import dtypes, ops, registry
+from . import cells, launch, steps
 
 
 def _register_all() -> None:
@@ -21,6 +21,10 @@ def _register_all() -> None:
         add(op, dtype, mode, partial(launch.scatter_rows, cell), partial(launch.scatter_elements, cell), _NOTES[cell.method])
     for dtype in dtypes.NUMERIC:
         add("gather", dtype, "ordered", launch.gather_rows, launch.gather_elements, "")
+    for dtype in cells.STEPPED:
+        for rule in ops.RULES:
+            function = partial(steps.step_rows, rule)
+            registry.register(rule, "optim", dtype, function, device="cuda", backend="cuda", priority=10, checks=True, notes="")
     for index in ("int32", "int64"):
         registry.register("flatten", "tuples", index, launch.flatten_tuples, device="cuda", backend="cuda", priority=10, checks=True)
 

@@ -13,12 +13,14 @@ import numpy as np
 
 from ... import dtypes, ops
 
-__all__ = ["Cell", "scatter_cells", "families", "entries"]
+__all__ = ["Cell", "scatter_cells", "families", "entries", "STEPPED", "BY_ROW"]
 
 # An assignment moves bits: one kernel for all dtypes of a size.
 _MOVED_AS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
 _SIZES = {"bfloat16": 2}
 _INTEGER_KINDS = ("int", "uint", "bool")
+STEPPED = tuple(dtype for dtype, kind in dtypes.KINDS.items() if kind == "float")  # what optimizers are for
+BY_ROW = ("rowwise_adagrad", "lamb")  # the rules of kernels/optim.h that look at a whole row
 
 
 class Cell(NamedTuple):
@@ -78,13 +80,15 @@ _OPS = tuple(ops.OPS)  # those of the package: the kernels of an op from outside
 def families() -> dict[str, list[str]]:
     """The lines of each module, by the module's name."""
     found: dict[str, list[str]] = {
-        "ids": ["PS_CHECKS", *(f"PS_KEYS(int{b})" for b in (32, 64)), *(f"PS_ZEROS(uint{b})" for b in (8, 16, 32, 64))],
+        "ids": ["PS_CHECKS", "PS_MARKS", *(f"PS_KEYS(int{b})" for b in (32, 64)), *(f"PS_ZEROS(uint{b})" for b in (8, 16, 32, 64))],
         "moves": [f"PS_GATHER({size})" for size in _MOVED_AS],
     }
     for _, _, _, cell in scatter_cells():
         lines = found.setdefault(cell.family, [])
         if cell.macro not in lines:
             lines.append(cell.macro)
+    for dtype in STEPPED:
+        found[f"optim_{dtype}"] = [f"PS_STEP_{kind}({rule}, {dtype})" for rule in ops.RULES for kind in ("CELLS", "ROWS") if kind == "ROWS" or rule not in BY_ROW]
     return found
 
 

@@ -16,7 +16,7 @@ from . import geometry
 from .calls import Array, Ids, Walk, aligned, check, device_of, fault_at, i32, i64, launch, reported, require
 from .cells import Cell
 
-__all__ = ["scatter_rows", "scatter_elements", "gather_rows", "gather_elements", "flatten_tuples"]
+__all__ = ["scatter_rows", "scatter_elements", "gather_rows", "gather_elements", "flatten_tuples", "sorted_targets"]
 
 # An ordered elements call gives each lane (all positions that differ along the axis only) to one thread, if there are lanes enough to fill
 # a GPU or hardly any steps in one; else it sorts.
@@ -32,7 +32,7 @@ def _same_dtype(data: Array, other: Array) -> None:
     require(data.dtype == other.dtype, f"arrays of dtypes {data.dtype} and {other.dtype}")
 
 
-def _sorted(device: devices.Device, ids: Ids, size: int, kind: str, *place: Any) -> tuple[Array, Array]:
+def sorted_targets(device: devices.Device, ids: Ids, size: int, kind: str, *place: Any) -> tuple[Array, Array]:
     """(targets in rising order, their places in the call): equal ones keep their order, those left out are -1."""
     key = "int32" if size < 2**31 else "int64"  # half the width, half the time to sort
     shape = geometry.items(ids.n)
@@ -62,7 +62,7 @@ def scatter_rows(cell: Cell, data: Array, ids: Array, updates: Array, bounds: in
     if fault is not None or not rows.n or not data.size:
         return fault
     if cell.method == "fold":
-        _fold(device, cell, data, width, _sorted(device, rows, size, "rows"), updates)
+        _fold(device, cell, data, width, sorted_targets(device, rows, size, "rows"), updates)
         return None
     vector = aligned(width * data.itemsize, data, updates)
     shape = geometry.rows(rows.n, width * data.itemsize // _VECTOR if vector else width)
@@ -88,7 +88,7 @@ def scatter_elements(cell: Cell, data: Array, axis: int, indices: Array, updates
     if lanes >= ENOUGH_LANES or walk.along <= FEW_STEPS:
         launch(device, cell.family, entry, geometry.items(lanes), data, *place, ids.arguments, i64(walk.along), i64(walk.inner), updates)
     else:
-        _fold(device, cell, data, 1, _sorted(device, ids, int(data.size), "elements", *place), updates)
+        _fold(device, cell, data, 1, sorted_targets(device, ids, int(data.size), "elements", *place), updates)
     return None
 
 

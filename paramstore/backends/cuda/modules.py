@@ -22,7 +22,7 @@ __all__ = ["OPTIONS", "folder", "source", "function"]
 
 # The arithmetic of C4: every operation stands alone, subnormals are kept, division and square root are IEEE's.
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true")
-_HEADERS = ("atomic.cuh", "fold.cuh", "gather.cuh", "ids.cuh")
+_HEADERS = ("atomic.cuh", "fold.cuh", "gather.cuh", "ids.cuh", "step.cuh")
 
 
 def _places() -> list[Path]:
