@@ -81,7 +81,7 @@ def test_arithmetic_in_the_code(virtual: str, jobs: Jobs) -> None:
         lines = [line for line in body.splitlines() if not FLOAT_ATOMIC.search(line)]
         for forbidden in (re.compile(r"\bfma\."), re.compile(r"\.ftz\b"), re.compile(r"\.approx\b|\.full\b"), FUSIBLE):
             assert not [line for line in lines if forbidden.search(line)], (name, forbidden.pattern)
-    for name in cells.entries("ordered"):
+    for name in (*cells.entries("ordered"), *(n for n in code if n.startswith("step_"))):
         assert not FLOAT_ATOMIC.search(code[name]), name
     # These patterns do find what they are for.
     assert FLOAT_ATOMIC.search(code["atomic_rows_add_float32"]) and FLOAT_ATOMIC.search(code["atomic_rows_sub_float16"])

@@ -306,7 +306,8 @@ def test_the_modules_have_the_kernels_of_the_registry() -> None:
     assert scattering == cells.entries()
     listed = {(k.op, k.layout, k.dtype, k.mode) for k in ps.kernels(backend="cuda")}
     wanted = {(op, layout, dtype, mode) for op, dtype, mode, _ in cells.scatter_cells() for layout in ("rows", "elements")}
-    assert listed == wanted | {("gather", layout, dtype, "ordered") for layout in ("rows", "elements") for dtype in ps.dtypes.NUMERIC}
+    gathers = {("gather", layout, dtype, "ordered") for layout in ("rows", "elements") for dtype in ps.dtypes.NUMERIC}
+    assert listed == wanted | gathers | {(rule, "optim", dtype, "ordered") for rule in ps.ops.RULES for dtype in cells.STEPPED}
     assert {(op, d) for op, d, _, _ in cells.scatter_cells()} >= set(loops.CELLS)
 
 
