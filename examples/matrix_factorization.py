@@ -18,7 +18,7 @@ from show import Progress, add_options, digest, number, plot  # the file beside 
 import paramstore as ps
 
 Array = np.ndarray[Any, np.dtype[Any]]
-OPTIMIZERS = {"adagrad": (ps.optim.Adagrad, 0.1), "adam": (ps.optim.Adam, 0.005), "sgd": (ps.optim.SGD, 0.02)}
+OPTIMIZERS = {"adagrad": (ps.optim.Adagrad, 0.1), "adam": (ps.optim.Adam, 0.02), "sgd": (ps.optim.SGD, 0.02)}
 RANK, NOISE = 4, 0.5  # of generated ratings
 
 

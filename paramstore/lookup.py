@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from . import bounds as rule
-from . import convert, dtypes, functional, registry
+from . import convert, dtypes, functional, places, registry
 from .convert import Array
-from .errors import ArgumentError, DtypeError, IndexOutOfBounds, ShapeError
+from .errors import ArgumentError, DeviceError, DtypeError, IndexOutOfBounds, ShapeError
 from .parameter import Parameter
 from .slices import IndexedSlices
 
@@ -96,6 +96,8 @@ def embedding(param: Any, ids: Any, padding_idx: int | None = None, *, bounds: s
         try:
             if absent is None or not absent.any():
                 return functional.named_gather(call, table, found, bounds)
+            if places.of(table) is not None:
+                raise DeviceError(f"{call}: param is on a GPU, where lookups leave no ids out; padding_idx = {missing} occurs among the ids")
             # Any row will do for a missing id. Where there is none, every other id is outside.
             private = np.where(absent, 0, found)
             if not size:

@@ -109,18 +109,18 @@ def test_the_cpu_is_always_ordered():
 
 
 def test_ordered_may_serve_fast_but_never_the_other_way_round():
-    registry.register("add", "rows", "float32", print, device="imagined", mode="fast", backend="careless")
+    registry.register("add", "rows", "float32", print, device="imagined", mode="fast", backend="careless", checks=True)
     assert registry.find("test", "add", "rows", "float32", "imagined").mode == "fast"
     with ps.deterministic():
-        with pytest.raises(MissingKernel, match=r"order ordered; the nearest are .*careless.rows.add.float32 on imagined \(fast\)"):
+        with pytest.raises(MissingKernel, match=r"order ordered; the nearest are .*careless.rows.add.float32.fast on imagined \(fast\)"):
             registry.find("test", "add", "rows", "float32", "imagined")
         assert ps.explain("add", device="imagined").kernel is None
-    registry.register("add", "rows", "float32", print, device="imagined", mode="ordered", backend="careless")
+    registry.register("add", "rows", "float32", print, device="imagined", mode="ordered", backend="careless", checks=True)
     assert registry.find("test", "add", "rows", "float32", "imagined").mode == "fast"
     with ps.deterministic():
         assert registry.find("test", "add", "rows", "float32", "imagined").mode == "ordered"
     registry.unregister("careless")
-    registry.register("add", "rows", "float32", print, device="imagined", mode="ordered", backend="careless")
+    registry.register("add", "rows", "float32", print, device="imagined", mode="ordered", backend="careless", checks=True)
     assert registry.find("test", "add", "rows", "float32", "imagined").mode == "ordered"
 
 

@@ -26,6 +26,7 @@ def test_the_builtins_that_are_promised():
         "ParameterCastError": (TypeError, RuntimeError), "ZeroDivisor": (ValueError, ZeroDivisionError), "TargetError": (ValueError,),
         "ScalarRangeError": (ValueError, OverflowError), "ArgumentError": (ValueError,), "MissingKernel": (TypeError, NotImplementedError),
         "TooLarge": (MemoryError,), "UnknownName": (KeyError,), "NameInUse": (ValueError,), "DeviceError": (RuntimeError,),
+        "Poisoned": (RuntimeError,), "TimedOut": (TimeoutError,),
     }  # fmt: skip
     assert set(promised) | {"ParamstoreError"} == set(errors.__all__)
     for name, builtins in promised.items():

@@ -323,6 +323,8 @@ def test_what_runs_on_the_cpu_only(gpu):
         ps.optim.SGD(0.1).apply(p, ps.IndexedSlices([1], np.ones((1, 2), np.float32), p.shape))
     with pytest.raises(MissingKernel, match="device cuda:0"):
         ps.embedding_bag(p, [1, 2], [0])
+    with pytest.raises(DeviceError, match="embedding: param is on a GPU, where lookups leave no ids out; padding_idx = 1"):
+        ps.embedding(p, [1, 2], padding_idx=1)
     with pytest.raises(DeviceError, match="on a GPU, the call runs on the CPU"):
         ps.IndexedSlices(gpu.devices[0].put(np.array([1])), np.ones((1, 2), np.float32))
     assert p.numpy().tolist() == table().tolist() and ps.embedding(p, [1]).get().tolist() == [[2.0, 3.0]]

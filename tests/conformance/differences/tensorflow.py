@@ -103,6 +103,23 @@ def _subnormals(case: Case, theirs: Outcome, ours: Outcome) -> bool:
     return a.shape == b.shape and bool(((a == b) | (np.isnan(a) & np.isnan(b)) | ((a == 0) & (np.abs(b) < tiny))).all())
 
 
+def _subnormal_steps(case: Case, theirs: Outcome, ours: Outcome) -> bool:
+    """Products and quotients whose cells differ only where a factor, or the value between two steps, was below the smallest normal one."""
+    if not (theirs.ok and ours.ok) or _kind(ours.value) != "f" or not case.operator.endswith(("scatter_mul", "scatter_div")):
+        return False
+    tiny = 2.0**-1022 if np.asarray(ours.value).dtype == np.float64 else 2.0**-126
+    x, rows = _target(case), np.asarray(case["indices"]).reshape(-1)
+    u = np.asarray(_given(case)).reshape(len(rows), -1).astype(np.float64)
+    cells, low = x.reshape(len(x), -1).astype(np.float64).copy(), np.zeros((len(x), u.shape[1]), bool)
+    with np.errstate(all="ignore"):
+        for row, factors in zip(rows, u):
+            cells[row] = cells[row] * factors if case.operator.endswith("mul") else cells[row] / factors
+            for seen in (cells[row], factors):
+                low[row] |= (np.abs(seen) < tiny) & (seen != 0)
+    a, b = (np.asarray(v.value).astype(np.float64).reshape(low.shape) for v in (theirs, ours))
+    return bool(low.any() and ((a == b) | (np.isnan(a) & np.isnan(b)) | low).all())
+
+
 def _nan_or_subnormal(case: Case, theirs: Outcome, ours: Outcome) -> bool:
     if not (theirs.ok and ours.ok) or _kind(ours.value) != "f":
         return False
@@ -185,11 +202,11 @@ ROWS = [
     ),
     Row(
         "Variable.* compat.v1.* tensor_scatter_nd_* scatter_nd raw_ops.* math.* convert_to_tensor",
-        "results below the smallest normal number",
+        "results or steps below the smallest normal number",
         "0 (its threads flush subnormals)",
         "the number",
         "IEEE 754; the same bits on every machine",
-        _subnormals,
+        lambda c, t, o: _subnormals(c, t, o) or _subnormal_steps(c, t, o),
     ),
     Row(
         "Variable.* compat.v1.* tensor_scatter_nd_* raw_ops.*",
