@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from paramstore.backends.cuda import cells, modules
+from paramstore.errors import DeviceError
 
 HERE = Path(__file__).resolve().parent
 CXX = os.environ.get("CXX") or shutil.which("g++")
@@ -36,6 +37,11 @@ _seeds = itertools.count(1)
 
 
 def available() -> bool:
+    """Whether there is a compiler, and the sources: an installation without the extension has none."""
+    try:
+        modules.folder()
+    except DeviceError:
+        return False
     return CXX is not None
 
 
