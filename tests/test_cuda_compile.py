@@ -8,10 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from cuda_host import toolkit
+from cuda_host import executor, toolkit
 
 from paramstore.backends.cuda import cells, modules
 
+pytestmark = pytest.mark.skipif("sources" in executor.missing(), reason=executor.missing())
 TARGETS = tuple(toolkit.VIRTUAL)
 
 

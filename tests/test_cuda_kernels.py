@@ -24,9 +24,15 @@ from paramstore.backends.cuda import cells, launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-pytestmark = pytest.mark.skipif(not executor.available(), reason="no g++ to build the CUDA kernels for the host")
+pytestmark = pytest.mark.skipif(not executor.available(), reason=executor.missing())
 MODES = ("fast", "ordered")
 COMMON = settings(drawn.COMMON, max_examples=int(os.environ.get("PARAMSTORE_TEST_EXAMPLES", 150)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _modules(request: pytest.FixtureRequest) -> None:
+    if request.session.testscollected > 500:  # not for a few tests, which build what they need
+        executor.build_all()
 
 
 @pytest.fixture(autouse=True)

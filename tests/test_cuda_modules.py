@@ -10,9 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cuda_host import executor
 
 import paramstore as ps
 from paramstore.backends.cuda import cells, modules
+
+pytestmark = pytest.mark.skipif("sources" in executor.missing(), reason=executor.missing())
 
 
 class Nvrtc:

@@ -18,7 +18,7 @@ from paramstore.backends.cuda import cells
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-pytestmark = pytest.mark.skipif(not executor.available(), reason="no g++ to build the CUDA kernels for the host")
+pytestmark = pytest.mark.skipif(not executor.available(), reason=executor.missing())
 ROWS, WIDTHS = 9, (1, 7, 16)
 CELLS = [(rule, dtype) for rule in ops.RULES for dtype in loops.FLOATS]
 

@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,17 @@ THREADS = 4  # of the host, for a launch of more than one thread
 _seeds = itertools.count(1)
 
 
-def available() -> bool:
-    """Whether there is a compiler, and the sources: an installation without the extension has none."""
+def missing() -> str:
+    """Why modules cannot be built here, or nothing. A package without its extension has no sources either."""
     try:
         modules.folder()
-    except DeviceError:
-        return False
-    return CXX is not None
+    except DeviceError as error:
+        return str(error)
+    return "" if CXX else "no g++ to build the CUDA kernels for the host"
+
+
+def available() -> bool:
+    return not missing()
 
 
 @functools.lru_cache(maxsize=None)
@@ -73,6 +78,12 @@ def built(family: str, arch: int = ARCH) -> Path:
             assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
             os.replace(out, library)
     return library
+
+
+def build_all() -> None:
+    """Builds every module, two at a time, for those who need them all."""
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(built, cells.families()))
 
 
 @functools.lru_cache(maxsize=None)
